@@ -350,7 +350,7 @@ TEST(Check, WhatIsNoPluginBreaksTheFirstRules) {
   const Finished finished = run("echo hello > text.so; " + LOUPE_COMMAND + " check --json text.so", fresh_folder());
   const Checked checked{finished.exit_code, nlohmann::json::parse(finished.output, nullptr, false)};
   EXPECT_EQ(checked.exit_code, 1);
-  EXPECT_EQ(checked.rows.size(), 1u) << "nothing else can be asked of it";
+  EXPECT_EQ(checked.rows.size(), 1u) << "no other rule can be checked";
   EXPECT_TRUE(contains(checked.detail("exports"), "it does not begin as a shared library does")) << checked.rows;
 }
 

@@ -125,7 +125,7 @@ TEST_F(OfAnybody, WhatFilesAndTheirNamesSaySteersNoTerminal) {
 TEST_F(OfAnybody, TheCommandTakesNoAllocatorsPlace) {
   const Finished exported =
       run("nm -D --defined-only " + LOUPE_COMMAND + " | grep -wE 'malloc|calloc|realloc|free'", folder_);
-  EXPECT_EQ(exported.output, "") << "what a preloaded allocator gives would go back to another";
+  EXPECT_EQ(exported.output, "") << "memory of a preloaded allocator would be freed by another";
 }
 
 TEST_F(OfAnybody, AProgramInAFolderThatWasRemovedRunsUnwatched) {

@@ -54,7 +54,7 @@ TEST(Tool, IsFoundBesideTheCommandAndInLibexecAndElseIsNamed) {
     EXPECT_NE(list_rules().output.find("no exception comes out"), std::string::npos) << place;
     fs::remove(folder / place);
   }
-  EXPECT_EQ(run(tool.string() + " --rules", folder).exit_code, 0) << "called by itself";
+  EXPECT_EQ(run(tool.string() + " --rules", folder).exit_code, 0) << "called directly";
 }
 
 }  // namespace

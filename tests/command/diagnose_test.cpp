@@ -126,9 +126,9 @@ TEST_F(Diagnose, ExitsWithOneWhereAnErrorStandsOrStood) {
   Finding harmless = milder;
   harmless.severity = LOUPE_SEVERITY_INFO;
   record_findings(folder / "taken back", {{error, ""}, {harmless, ""}});
-  EXPECT_EQ(diagnose("'taken back/record.jsonl'", folder).exit_code, 0) << "it turned out to be harmless";
+  EXPECT_EQ(diagnose("'taken back/record.jsonl'", folder).exit_code, 0) << "the error became an info";
   record_findings(folder / "twice", {{error, ""}, {gone(error), ""}, {error, ""}, {harmless, ""}});
-  EXPECT_EQ(diagnose("twice/record.jsonl", folder).exit_code, 1) << "it stood before that";
+  EXPECT_EQ(diagnose("twice/record.jsonl", folder).exit_code, 1) << "the error was raised before";
   record_findings(folder / "none", {});
   EXPECT_EQ(diagnose("stands/record.jsonl", folder).exit_code, 1);
   EXPECT_EQ(diagnose("gone/record.jsonl", folder).exit_code, 1);

@@ -86,7 +86,7 @@ TEST_F(Documents, HaveAPageOfTheConfigurationWithEveryOptionOfDescribeConfig) {
 TEST_F(Documents, CompleteTheRulesThatCanBeExplained) {
   if (!has("bash")) GTEST_SKIP() << "there is no bash";
   EXPECT_EQ(in_bash("loupe explain dead_"), "dead_units\n");
-  EXPECT_EQ(in_bash("loupe explain replica"), "replica_drift\n") << "of another lens";
+  EXPECT_EQ(in_bash("loupe explain replica"), "replica_drift\n") << "a rule of another lens";
 }
 
 TEST_F(Documents, HaveEveryCommandAndOptionThatHelpTellsOf) {

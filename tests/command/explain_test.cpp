@@ -124,7 +124,7 @@ TEST(Glossary, IsWhatTheLensesSay) {
   const std::string kept{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const Finished told = run("LOUPE_PLUGIN_PATH= " + LOUPE_COMMAND + " explain --glossary", fresh_folder());
   EXPECT_EQ(told.exit_code, 0);
-  EXPECT_EQ(told.output, kept) << "write it anew: loupe explain --glossary > plugins/GLOSSARY.md";
+  EXPECT_EQ(told.output, kept) << "write the file again: loupe explain --glossary > plugins/GLOSSARY.md";
 }
 
 }  // namespace

@@ -218,7 +218,7 @@ TEST_F(Learn, SaysWhereAConfigurationNamesABaselineThatCannotBeUsed) {
         << finished.output;
     EXPECT_NE(finished.output.find(said), std::string::npos) << finished.output;
     EXPECT_EQ(finished.output.find("--out " + (folder / "0").string()), std::string::npos)
-        << "it would be written over: " << finished.output;
+        << "the baseline would be overwritten: " << finished.output;
   }
 }
 

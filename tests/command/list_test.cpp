@@ -43,7 +43,7 @@ TEST(Describe, GivesASchemaOfTheConfigurationThatEditorsRead) {
   const auto& options = lens.at("probe_lens").at("properties");
   EXPECT_EQ(options.at("small").at("default"), 1);
   EXPECT_EQ(options.at("passes").at("enum"), (nlohmann::json{"both", "training", "evaluation"}));
-  EXPECT_EQ(options.at("active").at("minimum"), 1) << "which every lens has";
+  EXPECT_EQ(options.at("active").at("minimum"), 1) << "every lens has this option";
   EXPECT_EQ(loupe_command("describe health --schema").exit_code, 2);
 }
 
@@ -54,7 +54,7 @@ TEST(List, NamesEveryComponentByKindWithItsFileAndVersions) {
   for (const char* expected : {"lenses\n", "  loss_metrics ", "  probe_lens ", "visualizers\n", "  probe_visualizer ",
                                "  record ", "preprocessors\n", "  probe_numbers ", "gatherers\n", "  probe_forward "}) {
     const std::size_t found = listed.output.find(expected, at);
-    ASSERT_NE(found, std::string::npos) << expected << "is not in its place in\n" << listed.output;
+    ASSERT_NE(found, std::string::npos) << expected << "is not in order in\n" << listed.output;
     at = found;
   }
   EXPECT_TRUE(std::regex_search(listed.output, std::regex("  probe_lens +reports what it is told to watch\n +" +

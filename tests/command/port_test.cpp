@@ -160,7 +160,7 @@ TEST_F(ComparePort, TakesRoundingByTheTypeOfTheNumbers) {
   };
   EXPECT_EQ(compare(with(1, "float32"), with(1 + 1e-6, "float32")).exit_code, 0);
   EXPECT_EQ(compare(with(1, "float64"), with(1 + 1e-6, "float64")).exit_code, 1);
-  EXPECT_EQ(compare(with(1, "float64"), with(1 + 1e-6, "float32")).exit_code, 0) << "the coarser one counts";
+  EXPECT_EQ(compare(with(1, "float64"), with(1 + 1e-6, "float32")).exit_code, 0) << "the coarser type decides";
   EXPECT_EQ(compare(with(1, "bfloat16"), with(1 + 1e-2, "bfloat16")).exit_code, 0);
   EXPECT_EQ(compare(with(1, "float32"), with(1 + 1e-2, "float32")).exit_code, 1);
 }
@@ -184,7 +184,7 @@ TEST_F(ComparePort, AllowsSumsOfFloat64ThatWereAddedInAnotherOrder) {
     EXPECT_EQ(compare(with(0, sum), with(2.4e-14, sum)).exit_code, 0) << sum;
     EXPECT_EQ(compare(with(0, sum), with(1e-3, sum)).exit_code, 1) << sum;
   }
-  EXPECT_EQ(compare(with(0, "minimum"), with(2.4e-14, "minimum")).exit_code, 1) << "an element is no sum";
+  EXPECT_EQ(compare(with(0, "minimum"), with(2.4e-14, "minimum")).exit_code, 1) << "an element is not a sum";
 }
 
 TEST_F(ComparePort, CountsNaNsAndSaysWhereTheyAre) {
@@ -194,7 +194,7 @@ TEST_F(ComparePort, CountsNaNsAndSaysWhereTheyAre) {
   values[3] = NAN;
   second.module("fc").tensor(1, "output", "fc", {20}, values);
   EXPECT_ENDS(compare(first, second), 1, "0 elements are NaN or infinite in Python and 1 in C++");
-  EXPECT_EQ(compare(second, second).exit_code, 0) << "NaN in both is the same";
+  EXPECT_EQ(compare(second, second).exit_code, 0) << "NaN equals NaN";
 }
 
 TEST_F(ComparePort, TakesValuesForReorderedOnlyWhereTheyAreTheSameFarBetterThanTheyDiffer) {
@@ -256,8 +256,7 @@ TEST_F(ComparePort, KnowsATransposedMatrixOfAnotherShape) {
   second = Record("C++");
   second.module("fc").tensor(0, "parameter", "fc", turned, values, "weight");
   const Finished viewed = compare(first, second);
-  EXPECT_EQ(viewed.output.find("transposed"), std::string::npos)
-      << "read in another shape, not turned: " << viewed.output;
+  EXPECT_EQ(viewed.output.find("transposed"), std::string::npos) << "reshaped, not transposed: " << viewed.output;
 }
 
 TEST_F(ComparePort, TellsAnotherInitializationFromAnotherSeed) {

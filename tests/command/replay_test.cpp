@@ -305,7 +305,7 @@ TEST_F(Replay, NamesTheLineWithANumberThatNoRunHas) {
     const Finished finished = replay("record.jsonl --visualizer csv --out .", folder);
     EXPECT_EQ(finished.exit_code, 2) << text;
     EXPECT_EQ(finished.output.substr(0, (at + reason).size()), at + reason);
-    EXPECT_EQ(lines_of(finished.output).size(), 1u) << "it is told once: " << finished.output;
+    EXPECT_EQ(lines_of(finished.output).size(), 1u) << "the error is printed once: " << finished.output;
   }
   // These lines are valid in a run.
   for (const std::string& text : {of("tick", R"("epoch":-1,"timestamp":0)"), of("tick", R"("epoch":9007199254740992)"),

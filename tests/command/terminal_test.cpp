@@ -87,7 +87,7 @@ TEST(Wrapping, LeavesWhatProgramsReadAsItIs) {
 TEST(Wrapping, FollowsTheTerminalThatThereIs) {
   const Finished shown =
       run("script -qec 'stty cols 60; COLUMNS=160 " + LOUPE_COMMAND + " list' /dev/null", fresh_folder());
-  EXPECT_EQ(too_long(shown.output, 61), std::vector<std::string>()) << "the last is the carriage return";
+  EXPECT_EQ(too_long(shown.output, 61), std::vector<std::string>()) << "column 61 is the carriage return";
   EXPECT_NE(shown.output.find("\n                                 "), std::string::npos) << shown.output;
 }
 
@@ -125,7 +125,7 @@ TEST(Progress, IsToldOnATerminalOnceItTakesMoreThanASecond) {
   EXPECT_EQ(told.rfind("\rreading epoch 3 of '/dev/fd/9'\x1b[K", 0), 0u) << told;
   const std::size_t gone = told.find("\r\x1b[K");
   ASSERT_NE(gone, std::string::npos) << told;
-  EXPECT_EQ(told.rfind("\r\x1b[Kdigits (/dev/fd/9)"), gone) << "it is gone before the answer: " << told;
+  EXPECT_EQ(told.rfind("\r\x1b[Kdigits (/dev/fd/9)"), gone) << "the progress is cleared before the answer: " << told;
 }
 
 TEST(Progress, IsOfNoFile) {

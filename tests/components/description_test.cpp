@@ -162,7 +162,7 @@ TEST_F(Description, NamesAndExplainsTheTagsThatALensShows) {
     EXPECT_FALSE(tags().empty());
     for (const auto& [tag, explained] : tags()) {
       EXPECT_TRUE(is_given(tag, given)) << tag;
-      EXPECT_TRUE(explained) << tag << " has no description, or not what is healthy and what to do";
+      EXPECT_TRUE(explained) << tag << " lacks a description, its healthy look or advice";
     }
     for (const std::string& each : given) {
       if (each[0] == '{' || each == "Bias Condition Number") continue;  // shown only if a configuration asks for it

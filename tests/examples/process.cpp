@@ -46,7 +46,7 @@ fs::path fresh_folder() {
 Recorded read_record(const fs::path& file) {
   Recorded recorded;
   std::ifstream stream(file);
-  EXPECT_TRUE(stream) << "there is no " << file;
+  EXPECT_TRUE(stream) << "cannot read " << file;
   for (std::string line; std::getline(stream, line);) {
     const auto json = nlohmann::json::parse(line);
     // Skip the numbers of single steps.

@@ -66,7 +66,7 @@ TEST_F(RanksExample, IsOneRunThatRankZeroShowsAndOfWhichEachRankKeepsItsRecord) 
     const auto of_all = first.values["Loss"]["Loss"][line], of_second = second.values["Loss"]["Loss"][line];
     EXPECT_EQ(of_all.size(), 4u) << line;
     EXPECT_EQ(of_second.size(), 4u) << line;
-    EXPECT_NE(of_all, of_second) << "each rank has data of its own";
+    EXPECT_NE(of_all, of_second) << "each rank has its own data";
   }
 }
 
@@ -89,7 +89,8 @@ TEST_F(RanksExample, IsMergedAfterwardsWhereItsRanksReachNoStore) {
   const auto losses = [](Recorded& record) { return record.values["Loss"]["Loss"]["train_loss mean"]; };
   ASSERT_EQ(losses(all).size(), 4u);
   for (const auto& [epoch, loss] : losses(all))
-    EXPECT_NEAR(loss, (losses(first)[epoch] + losses(second)[epoch]) / 2, 1e-9) << "each rank has as many batches";
+    EXPECT_NEAR(loss, (losses(first)[epoch] + losses(second)[epoch]) / 2, 1e-9)
+        << "each rank has the same number of batches";
   const std::string text = run(LOUPE_COMMAND + " diagnose --json runs/ranks", trained.folder).output;
   const auto findings = nlohmann::json::parse(text, nullptr, false);
   ASSERT_TRUE(findings.is_array()) << text;

@@ -42,7 +42,7 @@ TEST(Ledger, TellsWhatFollowsFromACauseAsInformationThatPointsToIt) {
   EXPECT_EQ(found[1].severity, uint32_t{LOUPE_SEVERITY_INFO});
   EXPECT_EQ(found[1].advice, "fix 'nothing_trainable' first, which may be the cause");
   EXPECT_EQ(found[1].caused_by, "nothing_trainable");
-  EXPECT_EQ(found[2].severity, uint32_t{LOUPE_SEVERITY_ERROR}) << "it is of another model";
+  EXPECT_EQ(found[2].severity, uint32_t{LOUPE_SEVERITY_ERROR}) << "it belongs to another model";
   EXPECT_EQ(found[2].advice, "mend it");
   EXPECT_EQ(found[2].caused_by, "");
 }
@@ -53,7 +53,8 @@ TEST(Ledger, TakesASymptomForTheCauseOfWhatFollowsAndNothingForThatOfWhatIsWorse
   models.see("update_ratio", models.layer, LOUPE_SEVERITY_WARNING);
   EXPECT_EQ(models.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_INFO});
   models.see("dead_units", models.layer, LOUPE_SEVERITY_WARNING);
-  EXPECT_EQ(models.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_WARNING}) << "one symptom beside another";
+  EXPECT_EQ(models.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_WARNING})
+      << "one symptom does not explain another";
   models.see("diverging_loss", models.layer, LOUPE_SEVERITY_ERROR);
   EXPECT_EQ(models.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
 }
@@ -68,10 +69,9 @@ TEST(Ledger, TakesWhatHappenedLaterForNoCause) {
   models.see("non_finite", models.net);
   EXPECT_EQ(models.judged.findings.back().rule, "non_finite");
   models.see("dead_units", models.layer);
-  EXPECT_EQ(models.judged.findings.back().caused_by, "non_finite") << "it came with it";
+  EXPECT_EQ(models.judged.findings.back().caused_by, "non_finite") << "both appeared together";
   models.see("nothing_trainable", models.net);
-  EXPECT_EQ(models.judged.findings.back().rule, "loss_not_decreasing")
-      << "that may have been so from the first step on";
+  EXPECT_EQ(models.judged.findings.back().rule, "loss_not_decreasing") << "it may have been so since the first step";
   EXPECT_EQ(models.judged.findings.back().caused_by, "nothing_trainable");
 }
 
@@ -80,7 +80,7 @@ TEST(Ledger, TellsAtOnceWhatIsSeenAgainInAModuleThatWasAttachedAnew) {
   for (int i = 0; i < 4; ++i) models.judged.judge("non_finite").tell({.module = &models.layer});
   const std::size_t before = models.judged.findings.size();
   models.judged.judge("non_finite").tell({.module = &models.layer});
-  EXPECT_EQ(models.judged.findings.size(), before) << "it is known";
+  EXPECT_EQ(models.judged.findings.size(), before) << "it was reported already";
   models.judged.ledger.forget(&models.layer);
   const loupe_module again = models.layer;
   models.judged.judge("non_finite").tell({.module = &again});
@@ -108,8 +108,8 @@ TEST(Ledger, PointsAGradientOfZeroToTheLayerBesideItThatIsDeadAsAWhole) {
   seen.see_dead(1, LOUPE_SEVERITY_INFO);
   EXPECT_EQ(seen.see_zero(1), uint32_t{LOUPE_SEVERITY_INFO});
   EXPECT_EQ(seen.models.judged.findings.back().advice, "fix 'dead_units' in 'net.fc' first, which may be the cause");
-  EXPECT_EQ(seen.see_zero(5), uint32_t{LOUPE_SEVERITY_INFO}) << "zeros are all that the next layer is given";
-  EXPECT_EQ(seen.see_zero(7), uint32_t{LOUPE_SEVERITY_WARNING}) << "it lies far behind the dead layer";
+  EXPECT_EQ(seen.see_zero(5), uint32_t{LOUPE_SEVERITY_INFO}) << "the next layer gets only zeros";
+  EXPECT_EQ(seen.see_zero(7), uint32_t{LOUPE_SEVERITY_WARNING}) << "it is far after the dead layer";
 }
 
 TEST(Ledger, PointsAGradientOfZeroToNoLayerThatLetsAPartThrough) {

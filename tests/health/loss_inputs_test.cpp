@@ -31,7 +31,7 @@ void take_squares(Guessing& guessing, double error, int epochs) {
 TEST(Guessing, IsWhatACrossEntropyOfEqualScoresDoes) {
   Guessing guessing;
   take_cross_entropies(guessing, std::log(5.0), 2);
-  EXPECT_FALSE(guessing.is_no_better()) << "two epochs may be its beginning";
+  EXPECT_FALSE(guessing.is_no_better()) << "two epochs are too early";
   take_cross_entropies(guessing, std::log(5.0) * 0.985, 1);
   EXPECT_TRUE(guessing.is_no_better());
   EXPECT_EQ(guessing.text(), "guessing among 5 classes gives 1.61");
@@ -42,7 +42,7 @@ TEST(Guessing, IsWhatACrossEntropyOfEqualScoresDoes) {
 TEST(Guessing, IsNotJudgedByAFewSteps) {
   Guessing guessing;
   take_cross_entropies(guessing, std::log(5.0), 10, looks_of_an_epoch / 4);
-  EXPECT_FALSE(guessing.is_no_better()) << "20 looks are two times eight";
+  EXPECT_FALSE(guessing.is_no_better()) << "20 looks count as two epochs of eight";
   take_cross_entropies(guessing, std::log(5.0), 2, looks_of_an_epoch / 4);
   EXPECT_TRUE(guessing.is_no_better());
 }
@@ -81,7 +81,7 @@ TEST(Guessing, ComparesACrossEntropyAloneWhereThereAreBoth) {
 
 TEST(Guessing, IsFarBetterInTheFirstStepsOfATrainedModelAlone) {
   Guessing guessing;
-  EXPECT_FALSE(guessing.is_far_better()) << "nobody looked";
+  EXPECT_FALSE(guessing.is_far_better()) << "no step was measured";
   guessing.take_cross_entropy(1.3, 4);
   EXPECT_FALSE(guessing.is_far_better());
   Guessing trained;
@@ -161,7 +161,7 @@ TEST(TargetTally, SaysThatOneClassIsAllThatIsAnsweredAfterThreeEpochs) {
 TEST(TargetTally, DoesNotJudgeTargetsOfOneClassAlone) {
   TargetTally tally;
   take_classes(tally, targets_of_a_look, 2, 4);
-  EXPECT_FALSE(tally.is_unbalanced()) << "cross_entropy over one class is another rule's";
+  EXPECT_FALSE(tally.is_unbalanced()) << "another rule reports cross_entropy over one class";
 }
 
 TEST(TargetTally, DoesNotJudgeSeveralHeadsTogether) {

@@ -33,7 +33,7 @@ TEST(Losses, CompareAnEpochWithATickOfSeveral) {
   losses.end_epoch();
   const std::vector<Losses::Epoch>& epochs = losses.training.epochs;
   EXPECT_EQ(epochs[1].number, 5u);
-  EXPECT_TRUE(epochs[1].compares_to(epochs[0])) << "ten losses an epoch";
+  EXPECT_TRUE(epochs[1].compares_to(epochs[0])) << "ten losses per epoch";
   EXPECT_FALSE(epochs[2].compares_to(epochs[0])) << "a data set that has grown";
 }
 
@@ -74,15 +74,15 @@ Trend trend_of(const std::vector<double>& epochs, bool is_guess = false) {
 
 TEST(Losses, FallWhereTheyAreAtTheirBestAndFarBelowTheirStart) {
   EXPECT_EQ(trend_of({}), Trend::unknown);
-  EXPECT_EQ(trend_of({2}), Trend::falls) << "nobody knows yet";
+  EXPECT_EQ(trend_of({2}), Trend::falls) << "too early to tell";
   EXPECT_EQ(trend_of({2, 1, 0.5}), Trend::falls);
-  EXPECT_EQ(trend_of({2, 0.5, 0.52}), Trend::falls) << "it has arrived";
+  EXPECT_EQ(trend_of({2, 0.5, 0.52}), Trend::falls) << "it stays at its lowest";
   EXPECT_EQ(trend_of({2, 1.99, 1.98, 1.97}), Trend::stays);
-  EXPECT_EQ(trend_of({2, 0.5, 1.5, 1.5, 1.5}), Trend::stays) << "it was better";
+  EXPECT_EQ(trend_of({2, 0.5, 1.5, 1.5, 1.5}), Trend::stays) << "it was lower before";
 }
 
 TEST(Losses, FallWhereOneOfTheLastThreeEpochsMadeThemLowerThanAllBefore) {
-  EXPECT_EQ(trend_of({2, 1.6, 1.4, 1.3, 1.0, 1.2}), Trend::falls) << "it goes up and down, and gets better";
+  EXPECT_EQ(trend_of({2, 1.6, 1.4, 1.3, 1.0, 1.2}), Trend::falls) << "it swings, but its lowest value falls";
   EXPECT_EQ(trend_of({2, 1.6, 1.0, 1.3, 1.2, 1.2}), Trend::stays);
   EXPECT_EQ(trend_of({2.394, 2.31, 1.222, 0.773}, /*is_guess=*/true), Trend::falls) << "the guess is one epoch old";
 }
@@ -143,11 +143,11 @@ TEST(Losses, OfAdversariesOneOfWhichHasWonAreTold) {
   EXPECT_EQ(found[0].rule, "adversary_won");
   EXPECT_EQ(found[0].severity, uint32_t{LOUPE_SEVERITY_INFO});
   EXPECT_NE(found[0].message.find("'critic loss' has fallen from 1.4 to 0.001"), std::string::npos) << found[0].message;
-  EXPECT_EQ(told_of(9, 0.001, 4).size(), 1u) << "the other one may win as well";
-  EXPECT_TRUE(told_of(0.001, 9, 3).empty()) << "one epoch may be its end";
-  EXPECT_TRUE(told_of(0.3, 9, 4).empty()) << "the critic still has something to tell apart";
+  EXPECT_EQ(told_of(9, 0.001, 4).size(), 1u) << "either side may win";
+  EXPECT_TRUE(told_of(0.001, 9, 3).empty()) << "one epoch may be an exception";
+  EXPECT_TRUE(told_of(0.3, 9, 4).empty()) << "the critic still makes errors";
   EXPECT_TRUE(told_of(0.001, 0.5, 4).empty()) << "both fall";
-  EXPECT_TRUE(told_of(0.001, 9, 4, /*acts=*/true).empty()) << "an actor and a critic are no adversaries";
+  EXPECT_TRUE(told_of(0.001, 9, 4, /*acts=*/true).empty()) << "an actor and a critic are not adversaries";
 }
 
 TEST(LossCurve, KeepsTheMeanOfEachPairOnceItIsFull) {
@@ -198,9 +198,10 @@ TEST(DivergingLoss, OfAnAgentIsOneThatGrowsAHundredfoldInEightEpochsInARow) {
   EXPECT_TRUE(is_told("diverging_loss", grows, {.may_grow = true}));
   EXPECT_FALSE(is_told("diverging_loss", {1, 2, 4, 8, 16, 32, 20, 120, 200}, {.may_grow = true})) << "not in a row";
   EXPECT_FALSE(is_told("diverging_loss", {1, 2, 3, 4, 5, 6, 7, 8, 9}, {.may_grow = true}))
-      << "it follows what it gains";
-  EXPECT_TRUE(is_told("diverging_loss", {1, 5, 30, 200}, {.may_grow = true}, NAN, 3)) << "of twelve epochs";
-  EXPECT_FALSE(is_told("diverging_loss", {1, 5, 30, 200}, {.may_grow = true}, NAN, 2)) << "of eight: six in a row";
+      << "it grows in proportion to the reward";
+  EXPECT_TRUE(is_told("diverging_loss", {1, 5, 30, 200}, {.may_grow = true}, NAN, 3)) << "twelve epochs";
+  EXPECT_FALSE(is_told("diverging_loss", {1, 5, 30, 200}, {.may_grow = true}, NAN, 2))
+      << "eight epochs, of which it grew in six";
 }
 
 TEST(DivergingLoss, IsNotSaidWhereTheInputsAreOfAnotherScaleThanInTheBestEpoch) {
@@ -250,7 +251,7 @@ TEST(LossSpike, NamesAJumpOfTheInputsThatCameWithIt) {
   const Finding stage = spike({.input_jump = 1.6}), outlier = spike({.input_jump = 100});
   EXPECT_NE(stage.message.find("1.6 times"), std::string::npos);
   EXPECT_EQ(stage.advice.find("learning rate"), std::string::npos);
-  EXPECT_EQ(stage.severity, uint32_t{LOUPE_SEVERITY_INFO}) << "another stage";
+  EXPECT_EQ(stage.severity, uint32_t{LOUPE_SEVERITY_INFO}) << "a new stage of training";
   EXPECT_EQ(outlier.severity, uint32_t{LOUPE_SEVERITY_WARNING}) << "a batch that is far from all others";
 }
 
@@ -271,7 +272,8 @@ TEST(LossSpike, OfManyStepsWaitsForOneWhoseInputsWereLookedAt) {
   const Finding told = told_after(3, 1.6);
   EXPECT_EQ(told.severity, uint32_t{LOUPE_SEVERITY_INFO});
   EXPECT_NE(told.message.find("1.6 times"), std::string::npos);
-  EXPECT_NE(told_after(3, 1.1).message.find("1.6 times"), std::string::npos) << "what began the row";
+  EXPECT_NE(told_after(3, 1.1).message.find("1.6 times"), std::string::npos)
+      << "compared with the loss before the jump";
 }
 
 TEST(LossSpike, IsNotSaidOfTheFirstLossesOfAnAgent) {

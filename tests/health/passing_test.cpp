@@ -142,7 +142,7 @@ TEST(SameColumns, AreATargetThatBeginsBeforeTheInputEnds) {
   };
   EXPECT_NE(overlapping(1).find("the first 1 of the 4 targets"), std::string::npos) << overlapping(1);
   EXPECT_EQ(overlapping(0), "");
-  EXPECT_EQ(overlapping(3), "") << "a model that is to forecast one more step of what it reads";
+  EXPECT_EQ(overlapping(3), "") << "the model forecasts one more step of its input";
 }
 
 TEST(SameColumns, AreInformationWhereTheWholeInputComesOut) {
@@ -216,7 +216,7 @@ TEST(TokenShift, IsSilentForTheNextWord) {
 }
 
 TEST(TokenShift, CountsFromWhereTheScoresBegin) {
-  EXPECT_EQ(said_of(shifted(2, 14, 1)), "") << "the first place is left out of the loss";
+  EXPECT_EQ(said_of(shifted(2, 14, 1)), "") << "the loss leaves the first place out";
 }
 
 TEST(TokenShift, IsFoundWhereTimeComesFirst) {
@@ -246,7 +246,7 @@ TEST(TokenShift, IsSilentWhereAnotherLossLearnsTheNextWord) {
 
 TEST(TokenShift, IsZeroOfAModelThatCopiesWithoutLookingAhead) {
   TokenShift shift = shifted(0, 16, 0, 0.001);
-  EXPECT_EQ(said_of(shift), "") << "it may see all of the text, as an auto-encoder does";
+  EXPECT_EQ(said_of(shift), "") << "the model may see the whole text, like an auto-encoder";
   shift.is_causal = true;
   EXPECT_NE(said_of(shift).find("has learned to copy"), std::string::npos);
   shift.sees_all = true;
@@ -298,8 +298,8 @@ bool is_bounded(float right, double loss, int epochs = 3) {
 TEST(BoundedScores, AreRightAndKeepTheLossHigh) {
   EXPECT_TRUE(is_bounded(0.97F, 2.6));
   EXPECT_FALSE(is_bounded(0.97F, 2.6, 2)) << "two epochs may be a beginning";
-  EXPECT_FALSE(is_bounded(4.F, 2.6)) << "scores without bounds";
-  EXPECT_FALSE(is_bounded(-0.97F, 2.6)) << "it knows nothing yet";
+  EXPECT_FALSE(is_bounded(4.F, 2.6)) << "the scores are not bounded";
+  EXPECT_FALSE(is_bounded(-0.97F, 2.6)) << "the model has not learned yet";
 }
 
 bool is_misread(const std::vector<float>& values) {
@@ -388,8 +388,8 @@ TEST(SoftmaxLook, FindsOneThatGoesOverTheSamples) {
   EXPECT_TRUE(goes_over_batch({20, 12}, true, 20));
   EXPECT_FALSE(goes_over_batch({20, 12}, true, 20, 2)) << "too early";
   EXPECT_FALSE(goes_over_batch({20, 12}, false, 20));
-  EXPECT_FALSE(goes_over_batch({20, 12}, true, 12)) << "time comes first";
-  EXPECT_FALSE(goes_over_batch({20, 20}, true, 20)) << "either may be meant";
+  EXPECT_FALSE(goes_over_batch({20, 12}, true, 12)) << "the first dimension is time";
+  EXPECT_FALSE(goes_over_batch({20, 20}, true, 20)) << "either dimension may be meant";
   EXPECT_FALSE(goes_over_batch({20, 1}, true, 20)) << "weights of the samples";
   EXPECT_FALSE(goes_over_batch({20, 12}, true, 20, 3, /*is_same_input=*/true)) << "the nodes of one graph";
   EXPECT_TRUE(goes_over_batch({20, 2, 6, 6}, true, 120)) << "attention, and a target for each place";
@@ -420,7 +420,7 @@ TEST(ScaledClip, IsKnownByBothNormsAndTheScale) {
   EXPECT_EQ(said_of_clip(65536, 65536 * 2.0, 1.0), "") << "clipped after the division";
   EXPECT_EQ(said_of_clip(65536, 65536 * 2.0, 0.001), "") << "a limit that is too small";
   EXPECT_EQ(said_of_clip(65536, 65536 * 2.0, 1.0 / 65536, /*is_one_norm=*/false), "");
-  EXPECT_EQ(said_of_clip(1, 2.0, 1e-5), "") << "no scale is known";
+  EXPECT_EQ(said_of_clip(1, 2.0, 1e-5), "") << "the loss scale is unknown";
   const std::string by_value = said_of_clip(65536, 65536 * 2.0, 2.0 / 65536, false, /*is_by_value=*/true);
   EXPECT_NE(by_value.find("clipped to elements of 0.5"), std::string::npos) << by_value;
 }
@@ -500,10 +500,10 @@ TEST(RepeatedRows, AreThereSoManyTimesEach) {
   EXPECT_TRUE(repeats(3));
   EXPECT_FALSE(repeats(3, 7)) << "too early";
   EXPECT_FALSE(repeats(12));
-  EXPECT_FALSE(repeats(5)) << "some are there more often than others";
-  EXPECT_FALSE(repeats(1)) << "of which repeated_rows speaks";
-  EXPECT_FALSE(repeats(3, 8, /*has_own_targets=*/true)) << "one sample seen in two ways";
-  EXPECT_FALSE(repeats(3, 8, false, /*is_whole=*/true)) << "states and words come again";
+  EXPECT_FALSE(repeats(5)) << "some rows repeat more often than others";
+  EXPECT_FALSE(repeats(1)) << "repeated_rows reports this";
+  EXPECT_FALSE(repeats(3, 8, /*has_own_targets=*/true)) << "two views of one sample";
+  EXPECT_FALSE(repeats(3, 8, false, /*is_whole=*/true)) << "states and words may repeat";
 }
 
 TEST(RepeatedRows, AreInformationWhereTheModelIsRandomByItself) {
@@ -523,7 +523,7 @@ TEST(RepeatedRows, AreInformationWhereTheModelIsRandomByItself) {
     return told;
   };
   EXPECT_EQ(severity(0), uint32_t{LOUPE_SEVERITY_WARNING});
-  EXPECT_EQ(severity(0.1F), uint32_t{LOUPE_SEVERITY_INFO}) << "as where one sample is drawn several codes";
+  EXPECT_EQ(severity(0.1F), uint32_t{LOUPE_SEVERITY_INFO}) << "several codes may be drawn for one sample";
 }
 
 TEST(RepeatedRows, AreLookedForInTheFirstBatchesOnly) {
@@ -595,8 +595,8 @@ TEST(UnrelatedValidation, IsThatOfAnotherModelThatFallsBehind) {
   const std::string found = said_of_losses(falls, grows, true, /*has_batch_norm=*/true);
   EXPECT_NE(found.find("the validation runs another model"), std::string::npos) << found;
   EXPECT_NE(found.find("never have seen a batch"), std::string::npos) << found;
-  EXPECT_EQ(said_of_losses(falls, grows, false, true), "") << "the model itself, which overfits";
-  EXPECT_EQ(said_of_losses(falls, {1.2, 1, 0.9, 0.8, 0.7}, true, true), "") << "an average that follows";
+  EXPECT_EQ(said_of_losses(falls, grows, false, true), "") << "the model itself overfits";
+  EXPECT_EQ(said_of_losses(falls, {1.2, 1, 0.9, 0.8, 0.7}, true, true), "") << "an average follows the model";
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST(RowSketch, HoldsTheSameOfManyRowsInWhateverOrderTheyCome) {
   EXPECT_NEAR(sketch.rows(), 20000, 3000);
   const Compared seen = compare(sketch, 5000, 10000), unseen = compare(sketch, 50000, 10000);
   EXPECT_GT(seen.rows, 100);
-  EXPECT_EQ(seen.known, seen.rows) << "all are rows that were taken";
+  EXPECT_EQ(seen.known, seen.rows) << "all rows were taken before";
   EXPECT_GT(unseen.rows, 100);
   EXPECT_EQ(unseen.known, 0);
 }
@@ -68,7 +68,7 @@ TEST(SharedRows, AreNotLookedForWhereRowsComeAgainInTheFirstEpochOrNothingIsVali
   recurring.end_epoch(1);
   EXPECT_TRUE(recurring.is_off);
   alone.end_epoch(1);
-  EXPECT_FALSE(alone.is_off) << "the first validation may come";
+  EXPECT_FALSE(alone.is_off) << "the first validation may still come";
   alone.end_epoch(2);
   EXPECT_TRUE(alone.is_off);
   usual.first_seen = 100;
@@ -91,7 +91,7 @@ TEST(SharedRows, KnowTheTrainingOnceNearlyAllOfItsRowsComeAgain) {
   rows.known = 97;
   EXPECT_TRUE(rows.knows_training());
   rows.end_epoch(2);
-  EXPECT_TRUE(rows.knows_training()) << "although none is looked at any more";
+  EXPECT_TRUE(rows.knows_training()) << "although no more rows are taken";
   rows.end_epoch(3);
   EXPECT_FALSE(rows.is_off);
   changing.end_epoch(2);

@@ -42,7 +42,7 @@ TEST(RulesOfHealth, AreNamedOnceAndSayInOneLineHowBadItIs) {
                                        [&](const auto& each) { return help.rfind(each.word, 0) == 0; });
     EXPECT_TRUE(begins_so && severities.size() < help.size() &&
                 severities.find(word_of(severity_words, rule.severity)) != std::string::npos)
-        << "the help of '" << rule.name << "' must begin with its severity, as its row has it, and '; ': " << help;
+        << "the help of '" << rule.name << "' must begin with the severity in its row, and '; ': " << help;
     EXPECT_EQ(help.find('\n'), std::string::npos) << rule.name;
   }
   EXPECT_THROW(rule_named("no_such_rule"), Error);
@@ -56,10 +56,10 @@ TEST(RulesOfHealth, HaveEachACaseInTheZooOrATest) {
     const std::string name = '"' + std::string(rule.name) + '"';
     const bool is_in_zoo = zoo.find(name) != std::string::npos;
     EXPECT_TRUE(is_in_zoo || tests.find('"' + std::string(rule.name)) != std::string::npos)
-        << "no test names the rule " << name << ": plant its fault in tests/zoo, beside a healthy twin";
+        << "no test names the rule " << name << ": plant its fault in tests/zoo, and add a healthy twin";
     const bool is_of_host = name == "\"departs_from_baseline\"";
     EXPECT_TRUE(is_in_zoo || is_of_host || rule.severity < LOUPE_SEVERITY_WARNING)
-        << "the rule " << name << " warns, and tests/zoo has no trainer with its fault and no healthy twin";
+        << "the rule " << name << " warns, but tests/zoo has no trainer with its fault or no healthy twin";
   }
 }
 
@@ -67,7 +67,7 @@ TEST(RulesOfHealth, SayInTheirRowsWhatIsMeasuredAndWhatToDo) {
   for (const Rule& rule : rules()) {
     EXPECT_STRNE(rule.remedy, "") << rule.name;
     const bool is_measured = *rule.measure != '\0' || !rule.limits.empty();
-    EXPECT_TRUE(is_measured) << "the rule '" << rule.name << "' has neither limits nor a measure";
+    EXPECT_TRUE(is_measured) << "the rule '" << rule.name << "' has neither limits nor a measured value";
   }
 }
 
@@ -159,7 +159,7 @@ TEST(RulesOfHealth, BringAboutOtherRulesThatThereAre) {
   for (const Rule& rule : rules()) {
     for (const Effects& each : rule.brings_about) {
       for (const char* effect : each.effects) {
-        EXPECT_NO_THROW(rule_named(effect)) << "'" << rule.name << "' brings about '" << effect << "'";
+        EXPECT_NO_THROW(rule_named(effect)) << "'" << rule.name << "' causes '" << effect << "'";
         EXPECT_STRNE(effect, rule.name) << "a rule does not explain itself";
       }
     }

@@ -41,7 +41,7 @@ TEST(LossMetricsLens, ShowsAnEpochWithALossThatWasNaNAsNaNAndHowManyWere) {
   EXPECT_EQ(bench.loss("val_loss mean"), 5);
   bench.push_loss(0.5);
   bench.tick();
-  EXPECT_EQ(bench.loss("train_loss mean"), 0.5) << "the next epoch is another";
+  EXPECT_EQ(bench.loss("train_loss mean"), 0.5) << "the next epoch starts from zero";
 }
 
 /// The bench's name for a number of a single step.
@@ -68,15 +68,15 @@ TEST(LossMetricsLens, ShowsEachStepOfAShortEpoch) {
   bench.tick();
   EXPECT_EQ(bench.loss(at_step("train_loss step", 1)), 4);
   EXPECT_EQ(bench.loss(at_step("train_loss step", 2)), 2);
-  EXPECT_EQ(steps_of(bench, "val_loss", 2).size(), 0U) << "one value has no course";
+  EXPECT_EQ(steps_of(bench, "val_loss", 2).size(), 0U) << "one value makes no curve";
   bench.push_loss(7, false);
   bench.push_loss(1);
   bench.step();
   bench.push_loss(3);
   bench.step();
   bench.tick();
-  EXPECT_EQ(steps_of(bench, "val_loss", 4).size(), 0U) << "also where it comes before the first step";
-  EXPECT_EQ(bench.loss(at_step("train_loss step", 3)), 1) << "an epoch begins with no sums of the one before";
+  EXPECT_EQ(steps_of(bench, "val_loss", 4).size(), 0U) << "also if it comes before the first step";
+  EXPECT_EQ(bench.loss(at_step("train_loss step", 3)), 1) << "an epoch starts without sums of the previous one";
 }
 
 TEST(LossMetricsLens, ShowsAtMostAHundredStepsOfALongEpochAndFewerInLaterOnes) {

@@ -44,7 +44,7 @@ TEST(OutputNormLens, ComparesLayersAsSharesThatSumToOne) {
   EXPECT_FALSE(bench.number(comparison, "", "silent"));
   bench.forward(a, tensor({0}, {1, 1}));
   bench.tick();
-  EXPECT_EQ(bench.number(comparison, "", "a"), 0) << "where all is zero";
+  EXPECT_EQ(bench.number(comparison, "", "a"), 0) << "if all norms are zero";
 }
 
 TEST(OutputNormLens, ComparesByTheAggregationToldElseByTheFirstLine) {

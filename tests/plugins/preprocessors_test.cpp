@@ -307,7 +307,7 @@ class TensorGeometry : public Geometry, public testing::TestWithParam<const char
 TEST_P(TensorGeometry, TakesTheNormAndDividesItByTheRootOfTheSizeWhenToldTo) {
   feed({{3, 4}});
   EXPECT_EQ(norms(), Values{5});
-  EXPECT_FALSE(stream_.get("correlation")) << "the first has none before it";
+  EXPECT_FALSE(stream_.get("correlation")) << "the first tensor has no previous one";
   Stream normalized(GetParam(), {{"normalize", true}});
   normalized.feed(tensor({2, -2, 2, 2}));
   EXPECT_DOUBLE_EQ(*normalized.get("norm"), 2);

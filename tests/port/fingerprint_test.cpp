@@ -56,12 +56,12 @@ TEST_F(FingerprintLens, KeepsTheStepsAskedForAndNoMore) {
   step(1);
   step(2);
   const std::string text = text_of(folder_ / "fingerprint.jsonl");
-  ASSERT_FALSE(text.empty()) << "written as soon as it is whole";
+  ASSERT_FALSE(text.empty()) << "the file is written once it is complete";
   step(3);
   watching.tick_epoch();
   EXPECT_EQ(text_of(folder_ / "fingerprint.jsonl"), text);
   const auto inputs = lines("input");
-  ASSERT_EQ(inputs.size(), 6U) << "of three modules, in two steps; a Sequential's own forward is not exported";
+  ASSERT_EQ(inputs.size(), 6U) << "three modules in two steps; a Sequential's own forward is not recorded";
   EXPECT_EQ(inputs[0]["sum"], 15.0);
   EXPECT_EQ(inputs[3]["sum"], 30.0);
   EXPECT_EQ(inputs[3]["step"], 2);
@@ -211,7 +211,7 @@ TEST_F(FingerprintLens, NamesModulesOfSeveralModelsApart) {
   ASSERT_EQ(optimizers.size(), 2U);
   EXPECT_EQ(optimizers[0]["type"], "SGD");
   EXPECT_EQ(optimizers[1]["type"], "Adam");
-  EXPECT_EQ(optimizers[0]["step"], optimizers[1]["step"]) << "only the first one's steps count";
+  EXPECT_EQ(optimizers[0]["step"], optimizers[1]["step"]) << "only the steps of the first optimizer count";
 }
 
 }  // namespace

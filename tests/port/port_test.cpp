@@ -246,7 +246,7 @@ TEST(PortWithOtherNames, IsAlignedByOrderAndSaysHow) {
   EXPECT_FALSE(has(by_map, "modules:")) << by_map.output;
 
   std::ofstream(folder / "map.yaml") << "modules: {fc1: output, fc2: input}";
-  EXPECT_EQ(compare(original, folder / "port", options).exit_code, 1) << "the map is followed where it is wrong";
+  EXPECT_EQ(compare(original, folder / "port", options).exit_code, 1) << "the wrong map is used";
 }
 
 TEST(PortToTheSameLanguage, IsNamedByFolders) {

@@ -28,7 +28,7 @@ TEST(EarlierRun, IsReadAsFarAsItsRecordCanBe) {
   ASSERT_TRUE(run->last);
   EXPECT_EQ(run->last->epoch, 7);
   EXPECT_EQ(run->config, "attach: {every: 2}");
-  EXPECT_EQ(run->other_models({{"net", {}}}), "") << "the record names none";
+  EXPECT_EQ(run->other_models({{"net", {}}}), "") << "the record names no models";
 }
 
 TEST(EarlierRun, IsReadFromACompressedRecord) {
@@ -58,7 +58,7 @@ TEST(EarlierRun, NamesTheSettingsThatAreOthers) {
   EXPECT_EQ(other_settings(before, before), "");
   EXPECT_EQ(other_settings(before, {{"attach.every", "3"}, {"attach.depth", "1"}}),
             "'attach.depth: 1' is new, 'attach.every' is '3' and was '2', 'lenses.health: true' is gone");
-  EXPECT_EQ(other_settings({}, before), "") << "nothing is known of those before";
+  EXPECT_EQ(other_settings({}, before), "") << "the earlier settings are unknown";
 }
 
 TEST(EarlierRun, NamesTheFirstFewOfManySettings) {

@@ -26,7 +26,7 @@ TEST(JsonBounds, AreWiderThanWhatLoupeWrites) {
        {std::string(R"({"a":[1,2,{"b":"[[[[{{{{::::,,,,"}]})"), "[" + repeated(R"({"a":1,"b":[]},)", 100'000) + "0]",
         repeated("[", 100) + repeated("]", 100), R"(["\"[\\",")" + repeated("[", 500) + "\"]"})
     EXPECT_NO_THROW(parse_bounded<nlohmann::json>(text)) << text.substr(0, 60);
-  EXPECT_THROW(parse_bounded<nlohmann::json>("]["), nlohmann::json::exception) << "is no JSON";
+  EXPECT_THROW(parse_bounded<nlohmann::json>("]["), nlohmann::json::exception) << "it is not JSON";
 }
 
 TEST(JsonBounds, RefuseWhatTakesMemoryOrTimeWithoutEnd) {
@@ -38,7 +38,7 @@ TEST(JsonBounds, RefuseWhatTakesMemoryOrTimeWithoutEnd) {
                                    std::pair(members, "more members in one object than 1000")}) {
     try {
       check_json_bounds(text);
-      ADD_FAILURE() << "is not refused: " << what;
+      ADD_FAILURE() << "this is not refused: " << what;
     } catch (const Error& reason) {
       EXPECT_PRED_FORMAT2(testing::IsSubstring, std::string(what), std::string(reason.what()));
     }

@@ -223,7 +223,7 @@ TEST(HtmlReport, WaitsForTheRunToGoOnBeforeItReplacesTheEarlierFile) {
   Driver html(HTML_PLUGIN);
   html.begin(folder.text(), true);
   html.tag("Loss");
-  EXPECT_EQ(html.flush(), "") << "from where it goes on is not known yet";
+  EXPECT_EQ(html.flush(), "") << "the epoch from which the run continues is not known yet";
   EXPECT_EQ(read(folder / "report.html"), "what an earlier process left");
 }
 

@@ -61,9 +61,9 @@ TEST(Pace, WritesAFewOfThousandsOfErrorsAtOnce) {
   EXPECT_GE(first, 2);
   EXPECT_LT(first, 100);
   EXPECT_EQ(count_early(), 0);
-  EXPECT_TRUE(pace.is_due_early(0.1)) << "a write costs little by then";
+  EXPECT_TRUE(pace.is_due_early(0.1)) << "a write is cheap after this time";
   EXPECT_TRUE(pace.is_due(0));
-  EXPECT_GE(count_early(), 2) << "it is another epoch";
+  EXPECT_GE(count_early(), 2) << "a new epoch has begun";
 }
 
 TEST(Pace, WritesAtTheNextTickAfterAFailure) {

@@ -44,7 +44,7 @@ class Parts : public testing::TestWithParam<std::string> {
     in.close();
     const std::string version = "LOUPE_PRIVATE_";
     const auto at = bytes.find(version);
-    EXPECT_NE(at, std::string::npos) << "it belongs to no build";
+    EXPECT_NE(at, std::string::npos) << "the part belongs to no build";
     if (at == std::string::npos) return "";
     std::reverse(bytes.begin() + static_cast<long>(at + version.size()),
                  bytes.begin() + static_cast<long>(at + version.size() + 16));
@@ -167,7 +167,7 @@ class RanksPart : public Parts {
     const auto [first, second] = train_with_copy();
     expect_told_once(second, part, reason);
     EXPECT_EQ(count(second.output, "the numbers of the processes are not merged"), 1) << second.output;
-    EXPECT_TRUE(fs::exists(folder_ / "r/rank-1/record.jsonl")) << "it keeps its own record";
+    EXPECT_TRUE(fs::exists(folder_ / "r/rank-1/record.jsonl")) << "rank 1 keeps its own record";
     EXPECT_EQ(first.exit_code, 0) << first.output;
     EXPECT_EQ(count(first.output, "numbers are of 1 of 2 ranks: rank 1 never came"), 1) << first.output;
   }

@@ -50,7 +50,7 @@ TEST(Events, AreCountedForLinesBandsRatesAndHistograms) {
   EXPECT_EQ(events_of(record, R"("kind":"histogram")"), "3 5");
   EXPECT_EQ(events_of(record, R"("line":"accuracy mean")"), "1 1");
   EXPECT_EQ(events_of(record, R"("tag":"Mean Output Norm Comparison","layer")"), "none none")
-      << "it stands on all layers";
+      << "the value comes from all layers";
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ TEST(DeadUnits, AreAnErrorInALayerThatCutsOffAllBeforeItHoweverTheLossGoes) {
     for (int i = 0; i < 5; ++i, step.loss *= 0.7) net.epoch(step);
     EXPECT_EQ(net.severity("dead_units"), reaches_first ? 0 : uint32_t{LOUPE_SEVERITY_ERROR});
     if (reaches_first) continue;
-    EXPECT_EQ(net.severity("unchanged_parameter"), uint32_t{LOUPE_SEVERITY_INFO}) << "it follows";
+    EXPECT_EQ(net.severity("unchanged_parameter"), uint32_t{LOUPE_SEVERITY_INFO}) << "another finding explains it";
     EXPECT_EQ(net.last("unchanged_parameter")->advice, "fix 'dead_units' in 'act' first, which may be the cause");
   }
 }
@@ -167,9 +167,9 @@ TEST(UnchangedParameter, IsNotSaidOfLayersBeforeAWeightThatIsStillAllZeros) {
     return net.last("unchanged_parameter") != nullptr;
   };
   EXPECT_TRUE(told_after(0, 2)) << "nothing explains it";
-  EXPECT_FALSE(told_after(4, 8)) << "as behind a gate and a warm-up";
-  EXPECT_FALSE(told_after(20, 20)) << "it may still begin to move";
-  EXPECT_TRUE(told_after(100, 100)) << "it never does; steady layers rest, so that six looks take a while";
+  EXPECT_FALSE(told_after(4, 8)) << "a gate and a warm-up may explain it";
+  EXPECT_FALSE(told_after(20, 20)) << "the layer may still start to move";
+  EXPECT_TRUE(told_after(100, 100)) << "the layer never moves; steady layers are measured seldom, so this takes long";
 }
 
 TEST(DeadUnits, AreJudgedOfFewUnitsAndOfAnOutputWithoutADimensionForThem) {

@@ -205,7 +205,7 @@ TEST(Health, NamesTheLayerThatMadeTheFirstNaN) {
   EXPECT_NE(net.bench().findings().at(0).message.find("made it"), std::string::npos);
   net.step(step);
   net.bench().tick();
-  EXPECT_EQ(net.found().size(), 1) << "only the first";
+  EXPECT_EQ(net.found().size(), 1) << "only the first finding";
 }
 
 TEST(Health, NamesWhatLiesBetweenTwoLayersWhereTheInputIsNotFinite) {
@@ -232,7 +232,7 @@ TEST(Health, TakesALossThatIsNaNForAnErrorWhereAllElseIsFinite) {
   for (int i = 0; i < 3; ++i) {
     net.bench().push_loss(nan);
     net.step();
-    ASSERT_EQ(net.found(), Names{"non_finite"}) << "at once";
+    ASSERT_EQ(net.found(), Names{"non_finite"}) << "immediately";
     net.epoch();
   }
   ASSERT_EQ(net.found(), Names{"non_finite"});
@@ -311,7 +311,7 @@ TEST(Health, SeesAnAnnealedRateThatIsZeroWhileEpochsAreToCome) {
   };
   EXPECT_EQ(found(3), Names{"zero_learning_rate Net"});
   EXPECT_EQ(found(1), Names()) << "the last epoch";
-  EXPECT_EQ(found(0), Names()) << "not known";
+  EXPECT_EQ(found(0), Names()) << "the number of epochs is unknown";
 }
 
 /// The message names the effect of the wrong mode on each kind of layer in the model.
@@ -677,10 +677,12 @@ TEST(Overfitting, IsSaidOfAValidationLossThatGrowsAndNotOfNoise) {
     return net.found();
   };
   EXPECT_EQ(found_after({1.1, 0.8, 1.1, 1.4, 1.7, 2.0}), Names{"overfitting"});
-  EXPECT_EQ(found_after({1.0, 0.6, 0.7, 0.7, 0.55, 0.54}), Names()) << "a new low two epochs later";
-  EXPECT_EQ(found_after({0.70, 0.69, 0.79, 0.78, 0.79, 0.78}), Names{"unrelated_validation"}) << "it did not fall";
-  EXPECT_EQ(found_after({0.70, 0.69, 1.2, 1.3, 1.4, 1.5}), Names{"overfitting"}) << "and has doubled";
-  EXPECT_EQ(found_after({0.9, 0.3, 0.028, 0.027, 0.031, 0.031, 0.032, 0.031}), Names()) << "unsteady near its end";
+  EXPECT_EQ(found_after({1.0, 0.6, 0.7, 0.7, 0.55, 0.54}), Names()) << "it reaches a new minimum two epochs later";
+  EXPECT_EQ(found_after({0.70, 0.69, 0.79, 0.78, 0.79, 0.78}), Names{"unrelated_validation"})
+      << "the validation loss never fell";
+  EXPECT_EQ(found_after({0.70, 0.69, 1.2, 1.3, 1.4, 1.5}), Names{"overfitting"}) << "the validation loss has doubled";
+  EXPECT_EQ(found_after({0.9, 0.3, 0.028, 0.027, 0.031, 0.031, 0.032, 0.031}), Names())
+      << "the loss is unsteady near its minimum";
 }
 
 TEST(Health, AsksForTheSignOfATrainingLossThatFallsBelowZeroWhileThatOfTheValidationGrows) {
@@ -793,7 +795,7 @@ TEST(Health, SeesALoaderThatIsStuckOnALargeBatch) {
     EXPECT_FALSE(net.is_stuck()) << i;
     net.step(noises(batch * WideNet::width, std::min(i, 4)));
   }
-  EXPECT_TRUE(net.is_stuck()) << "it came three times";
+  EXPECT_TRUE(net.is_stuck()) << "the batch came three times";
 }
 
 TEST(Health, TakesBatchesThatDifferInOneElementForNoStuckLoader) {
@@ -951,7 +953,7 @@ std::vector<std::string> first_step_of_two(double begin) {
 
 TEST(EstimatedHealth, SeesAFirstStepThatPutsOtherWeightsInThePlaceOfLargeOnes) {
   EXPECT_EQ(first_step_of_two(1), Names{"the first step replaced"});
-  EXPECT_EQ(first_step_of_two(0), Names()) << "zeros are no values that are lost";
+  EXPECT_EQ(first_step_of_two(0), Names()) << "replacing zeros loses nothing";
 }
 
 TEST(EstimatedHealth, IsSilentWhileALargeLayerThatBeganAtZeroTrains) {

@@ -55,7 +55,8 @@ TEST(LearningRates, OfTheOptimizerThatTakesAnothersPlaceStandWhereThatsStood) {
   const std::size_t second = shown.find("epoch 2");
   ASSERT_NE(second, std::string::npos) << shown;
   EXPECT_EQ(shown.find("Adam", second), std::string::npos) << shown;
-  EXPECT_LT(shown.find("train_loss", second), shown.find("Learning Rate 0.5", second)) << "after the losses: " << shown;
+  EXPECT_LT(shown.find("train_loss", second), shown.find("Learning Rate 0.5", second))
+      << "it must come after the losses: " << shown;
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST_F(Resume, ShowsTheReportFromWhereTheRunBegan) {
   EXPECT_TRUE(reports("\"epochs\":[0.0,1.0,2.0,3.0,4.0,5.0]"));
   EXPECT_TRUE(reports("\"resumed\":true"));
   EXPECT_TRUE(reports("its gradients vanish"));
-  EXPECT_TRUE(reports("\"gone\":true")) << "the run that goes on would tell it again";
+  EXPECT_TRUE(reports("\"gone\":true")) << "the resumed run would report it again";
 }
 
 TEST_F(Resume, GoesOnInAReportWhosePastIsRecorded) {

@@ -75,7 +75,7 @@ TEST(RunStatistics, ShowsANormThatIsNotANumberWhereNoOtherIs) {
   net.step(1, nan, 1);
   net.step(3, 0, 4);
   net.on.tick();
-  EXPECT_DOUBLE_EQ(norm(net.on, "mean"), 5) << "what is not finite is in no average";
+  EXPECT_DOUBLE_EQ(norm(net.on, "mean"), 5) << "averages leave out values that are not finite";
 }
 
 TEST(RunStatistics, CountsSamplesByTheInputOfTheModelItself) {

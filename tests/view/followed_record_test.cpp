@@ -137,7 +137,7 @@ TEST(FollowedRecord, FollowsARecordThatIsCompressedMeanwhile) {
   const replay::RunSummary& run = record.summary();
   record.read_on(everything);
   put(compressed, gzip_member(two_epochs("digits")));
-  EXPECT_TRUE(record.read_on(everything)) << "both are there for a moment";
+  EXPECT_TRUE(record.read_on(everything)) << "both files exist for a moment";
   fs::remove(file);
   EXPECT_FALSE(record.read_on(everything));
   EXPECT_EQ(run.tick()->epoch, 2);

@@ -168,13 +168,13 @@ TEST(HttpExchange, EndsAStreamWhoseReaderHasLeft) {
 
 TEST(HttpExchange, SaysWhatIsWrong) {
   const auto refuses = [](const Request&) -> Answer { throw Refusal{404, "there is nothing"}; };
-  const auto fails = [](const Request&) -> Answer { throw std::runtime_error("the disk is gone"); };
+  const auto fails = [](const Request&) -> Answer { throw std::runtime_error("the disk is missing"); };
   const std::string refused = exchange("GET / HTTP/1.1\r\n\r\n", refuses);
   EXPECT_EQ(first_line(refused), "HTTP/1.1 404 Not Found");
   EXPECT_EQ(body(refused), "there is nothing\n");
   const std::string failed = exchange("GET / HTTP/1.1\r\n\r\n", fails);
   EXPECT_EQ(first_line(failed), "HTTP/1.1 500 Internal Server Error");
-  EXPECT_EQ(body(failed), "the disk is gone\n");
+  EXPECT_EQ(body(failed), "the disk is missing\n");
   EXPECT_EQ(first_line(exchange("\x16\x03\x01 hello TLS\r\n\r\n", hello)), "HTTP/1.1 400 Bad Request");
   EXPECT_EQ(first_line(exchange("GET / HTTP/1.1\r\nX: " + std::string(20000, 'x') + "\r\n\r\n", hello)),
             "HTTP/1.1 431 Request Header Fields Too Large");

@@ -160,7 +160,7 @@ TEST(RunList, IsAnotherVersionOnlyWhereSomethingChanged) {
   const Json after = looked(list);
   EXPECT_EQ(after.at("runs")[0].at("resumed"), true);
   const Json news = Json::parse(list.told()->news_since(before.at("version")));
-  ASSERT_EQ(news.at("runs").size(), 1u) << "what has not changed is not told again";
+  ASSERT_EQ(news.at("runs").size(), 1u) << "unchanged runs are not sent again";
   EXPECT_EQ(news.at("runs")[0].at("name"), "a");
   EXPECT_EQ(news.at("ids").size(), 2u);
   EXPECT_GT(after.at("version"), before.at("version"));
@@ -199,7 +199,7 @@ TEST(RunList, FollowsRunsThatBeginLaterAndForgetsThoseThatWent) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   EXPECT_TRUE(moved());
-  EXPECT_GT(list.told()->runs.begin()->first, number) << "a number must not come to mean another run";
+  EXPECT_GT(list.told()->runs.begin()->first, number) << "a number must not be reused for another run";
 }
 
 TEST(RunList, OfSeveralLossesDrawsThatOfTheValidationAndOfMetricsNone) {
@@ -222,7 +222,7 @@ TEST(RunList, OfSeveralLossesDrawsThatOfTheValidationAndOfMetricsNone) {
       EXPECT_EQ(run.at("curve"), nullptr);
     } else {
       EXPECT_EQ(run.at("curve"), Json::parse(R"({"name": "val_loss", "values": ["NaN"]})"));
-      EXPECT_EQ(run.at("losses")[2].at("best"), nullptr) << "it was never finite";
+      EXPECT_EQ(run.at("losses")[2].at("best"), nullptr) << "the loss was never finite";
     }
   }
 }
@@ -240,7 +240,7 @@ TEST(RunList, CallsNoneOfSeveralTrainedLossesBest) {
   EXPECT_EQ(losses[0].at("best"), nullptr);
   EXPECT_EQ(losses[1].at("best"), nullptr);
   EXPECT_EQ(losses[1].at("last"), 0.5);
-  EXPECT_EQ(losses[2].at("best"), 0.5) << "that of the validation has one";
+  EXPECT_EQ(losses[2].at("best"), 0.5) << "the validation loss has a best value";
 }
 
 TEST(RunList, TellsProgramsWhatIsLeftOut) {

@@ -32,7 +32,7 @@ std::string refusal(const fs::path& file, const std::string& change) {
     EXPECT_EQ(text_of(file), before);
     return std::to_string(refusal.status) + ' ' + refusal.why;
   }
-  ADD_FAILURE() << "taken: " << change;
+  ADD_FAILURE() << "accepted: " << change;
   return "";
 }
 

@@ -91,7 +91,8 @@ TEST(RunState, IsFailedWhereALossWasNaNToTheEnd) {
   EXPECT_EQ(state(folder, run + nan3 + nan4 + end), RunState::failed);
   EXPECT_EQ(state(folder, run + nan3 + found + end), RunState::failed);
   EXPECT_EQ(state(folder, run + nan3 + end), RunState::completed) << "one epoch with a NaN may be left out";
-  EXPECT_EQ(state(folder, run + nan3 + nan4 + epoch_of(5, "0.1") + end), RunState::completed) << "it is over";
+  EXPECT_EQ(state(folder, run + nan3 + nan4 + epoch_of(5, "0.1") + end), RunState::completed)
+      << "the NaNs are resolved";
   EXPECT_EQ(state(folder, run + nan3 + nan4 + end_line("interrupted")), RunState::interrupted);
 }
 
@@ -103,7 +104,7 @@ TEST(RunState, IsRunningWhileItsProcessLivesAndCrashedOnceItDied) {
     process = std::to_string(training.process());
     EXPECT_EQ(standing(folder, two_epochs("digits")), (view::RunStanding{RunState::running, ""}));
     training.kill();
-    EXPECT_EQ(state(folder, two_epochs("digits")), RunState::crashed) << "though its parent has not noticed yet";
+    EXPECT_EQ(state(folder, two_epochs("digits")), RunState::crashed) << "the parent has not noticed yet";
   }
   EXPECT_EQ(standing(folder, two_epochs("digits")),
             (view::RunStanding{RunState::crashed, "process " + process + " died without finishing"}));
@@ -122,7 +123,7 @@ TEST(RunState, IsRunningThoughASignalStoppedItWhichIsSaid) {
 TEST(RunState, IsCrashedWhereAnotherProcessHasGotItsNumber) {
   const fs::path folder = fresh_folder();
   put(folder / ".loupe.lock", RunHolder::this_process().text());
-  EXPECT_EQ(state(folder, two_epochs("digits")), RunState::crashed) << "this process lives, and holds no lock on it";
+  EXPECT_EQ(state(folder, two_epochs("digits")), RunState::crashed) << "this process lives, but does not hold the lock";
 }
 
 TEST(RunState, IsUnknownWhereNothingHereTells) {

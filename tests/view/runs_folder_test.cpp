@@ -48,10 +48,10 @@ TEST(RunsFolder, OfARunOfManyProcessesAreOneRun) {
   const fs::path root = fs::canonical(fresh_folder());
   for (const char* run : {"a", "a/rank-1", "a/rank-2", "b/rank-1"}) put(root / run / "record.jsonl", "");
   EXPECT_EQ(names(view::find_runs({root.string()}), root), (Names{"a", "b/rank-1"}))
-      << "where rank 0 has no record, those of the others are there";
+      << "without a record of rank 0, the other ranks are listed";
   put(root / "a/merged/record.jsonl", "");
   const view::FoundRuns found = view::find_runs({root.string()});
-  EXPECT_EQ(names(found, root), (Names{"a/merged", "b/rank-1"})) << "what was merged is the run of all";
+  EXPECT_EQ(names(found, root), (Names{"a/merged", "b/rank-1"})) << "the merged record stands for all ranks";
   EXPECT_EQ(found.runs.front().shown, (root / "a").string());
 }
 
@@ -61,7 +61,8 @@ TEST(RunsFolder, OfMergedProcessesAreToldFromAnyOthersOfThatName) {
   const view::FoundRuns found = view::find_runs({root.string()});
   ASSERT_EQ(names(found, root), (Names{"a/merged", "merged"}));
   for (const view::FoundRun& run : found.runs) EXPECT_EQ(run.is_merged, run.folder == root / "a/merged") << run.folder;
-  EXPECT_TRUE(view::find_runs({(root / "a/merged").string()}).runs.at(0).is_merged) << "also where it is named itself";
+  EXPECT_TRUE(view::find_runs({(root / "a/merged").string()}).runs.at(0).is_merged)
+      << "also if the folder is given directly";
   EXPECT_FALSE(view::find_runs({(root / "merged").string()}).runs.at(0).is_merged);
 }
 

@@ -47,7 +47,7 @@ class Server : public testing::Test {
       return told.events() == 0 || !is_wanted(told);
     });
     if (told.events() > 0) return told.all();
-    ADD_FAILURE() << "there is no list";
+    ADD_FAILURE() << "the list did not come";
     return {};
   }
   /// A member of a run in the list; `member` is "address", "report" and the like.
@@ -109,7 +109,7 @@ TEST_F(Server, ListsRunsOpensAReportAndComparesAndWritesNothingIntoTheFolders) {
   httplib::Client client("127.0.0.1", view.port());
   const Json told = list(client);
   const std::string adam = told_of(told, "adam"), sgd = told_of(told, "sgd");
-  EXPECT_EQ(adam, "/report?run=" + (runs_ / "a").string()) << "the same run when the server is started again";
+  EXPECT_EQ(adam, "/report?run=" + (runs_ / "a").string()) << "the address stays the same after a restart";
 
   const auto made = client.Get(adam);
   ASSERT_TRUE(made);
@@ -120,7 +120,7 @@ TEST_F(Server, ListsRunsOpensAReportAndComparesAndWritesNothingIntoTheFolders) {
   EXPECT_EQ(own->body, "<title>its own</title>");
   put(runs_ / "b/report.html", "");
   const auto empty = client.Get(sgd);
-  ASSERT_TRUE(empty) << "a report that is being written";
+  ASSERT_TRUE(empty) << "the report is still being written";
   EXPECT_EQ(empty->body, "");
   put(runs_ / "b/report.html", "<title>its own</title>");
   // Anybody may have written the files in a folder, so a report from there must not act as a page of this server.
@@ -365,7 +365,7 @@ TEST_F(Server, TellsOfEachChangeAndMakesAReportAnewWhenItsRecordGrew) {
     }
     return told_anew > 0;
   });
-  EXPECT_EQ(told_anew, 1u) << "what has not changed is not told again";
+  EXPECT_EQ(told_anew, 1u) << "unchanged runs are not sent again";
   EXPECT_EQ(told.at("runs").size(), 2u);
   const auto second = client.Get(report);
   ASSERT_TRUE(second);
@@ -470,7 +470,7 @@ TEST_F(Server, AnswersWhileManyConnectionsSendTheirHeadersSlowly) {
   EXPECT_EQ(list(client).at("runs").size(), 1u);
   const auto page = client.Get("/");
   EXPECT_TRUE(page && page->status == 200);
-  EXPECT_EQ(view.end(SIGTERM), 0) << "none of them keeps it from ending";
+  EXPECT_EQ(view.end(SIGTERM), 0) << "none of the connections keeps the server from ending";
   is_over = true;
   dripping.join();
   for (const int each : slow) ::close(each);

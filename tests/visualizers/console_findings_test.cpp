@@ -183,7 +183,7 @@ TEST(Console, EndsWithWhatStandsAndForHowLong) {
   });
   EXPECT_TRUE(holds(text, "here\n── digits · interrupted after epoch 2 ─"));
   EXPECT_TRUE(holds(text, "─\nsomebody was impatient\nwarning  dead_units: conv1: half of its units are silent\n"));
-  EXPECT_FALSE(holds(text, "slow: ")) << "it is gone";
+  EXPECT_FALSE(holds(text, "slow: ")) << "the finding is resolved";
 }
 
 TEST(Console, CallsARunFailedWhoseLossWasNaNToTheEnd) {
@@ -264,7 +264,7 @@ TEST(Console, CallsARunHealthyOnlyWhereSomethingLookedForFindings) {
                      tick(console, 1);
                    }),
             "Training looks healthy: no problems at the end\n")
-      << "a hint is no problem";
+      << "a hint is not a problem";
 }
 
 TEST(Console, ColorsFindingsBySeverityWhereTheTerminalHasColors) {

@@ -31,7 +31,7 @@ class Exposition {
   void read_line(const std::string& line) {
     if (line.rfind("# HELP ", 0) == 0) {
       current_ = metric_name(line.substr(7, line.find(' ', 7) - 7));
-      if (!known_.insert(current_).second) throw std::runtime_error("helped twice: " + line);
+      if (!known_.insert(current_).second) throw std::runtime_error("two HELP lines: " + line);
     } else if (line.rfind("# TYPE ", 0) == 0) {
       const std::string type =
           current_ == "loupe_steps_total" || current_ == "loupe_nonfinite_total" ? " counter" : " gauge";
@@ -40,20 +40,20 @@ class Exposition {
       }
     } else {
       const std::size_t open = line.find('{'), close = line.rfind("} ");
-      if (open == std::string::npos || close == std::string::npos) throw std::runtime_error("no sample: " + line);
+      if (open == std::string::npos || close == std::string::npos) throw std::runtime_error("not a sample: " + line);
       if (line.substr(0, open) != current_ || typed_.count(current_) == 0) {
         throw std::runtime_error("not grouped: " + line);
       }
       const std::string value = number(line.substr(close + 2));
       if (!samples_.emplace(std::pair(current_, labels_of(line.substr(open + 1, close - open - 1))), value).second) {
-        throw std::runtime_error("told twice: " + line);
+        throw std::runtime_error("equal samples: " + line);
       }
     }
   }
   static std::string metric_name(const std::string& name) {
     constexpr const char* letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_:0123456789";
     if (name.empty() || isdigit(name[0]) || name.find_first_not_of(letters) != std::string::npos) {
-      throw std::runtime_error("no name of a metric: " + name);
+      throw std::runtime_error("not a name of a metric: " + name);
     }
     return name;
   }
@@ -70,7 +70,7 @@ class Exposition {
     std::size_t at = 0;
     while (at < text.size()) {
       const std::size_t equals = text.find("=\"", at);
-      if (equals == std::string::npos) throw std::runtime_error("no label: " + text);
+      if (equals == std::string::npos) throw std::runtime_error("not a label: " + text);
       const std::string name = text.substr(at, equals - at);
       std::string value;
       for (at = equals + 2; text.at(at) != '"'; ++at) {
@@ -83,7 +83,7 @@ class Exposition {
         value += escaped == 'n' ? '\n' : escaped;
       }
       ++at;
-      if (!labels.emplace(name, value).second) throw std::runtime_error("label twice: " + text);
+      if (!labels.emplace(name, value).second) throw std::runtime_error("repeated label: " + text);
       if (at < text.size() && text[at++] != ',') throw std::runtime_error("no comma: " + text);
     }
     return labels;

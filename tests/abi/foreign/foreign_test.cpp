@@ -37,7 +37,7 @@ class ForeignPlugin : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ForeignPlugin, UsesItsOwnLibrariesAndTheHostTheOthers) {
   ASSERT_NE(::dlsym(RTLD_DEFAULT, "_ZN4YAML4LoadERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"), nullptr)
-      << "yaml-cpp's function of that name is seen by all";
+      << "all plugins see yaml-cpp's function with this name";
   for (int run = 0; run < 2; ++run) {  // the second run comes after the plugin was loaded and used
     const Bench bench = bench_with({GetParam()});
     const auto shown = [&](const char* line) { return bench.value(GetParam(), "first", line); };
@@ -53,7 +53,7 @@ TEST_P(ForeignPlugin, UsesItsOwnLibrariesAndTheHostTheOthers) {
 TEST_P(ForeignPlugin, FailsWithItsOwnWords) {
   try {
     const Bench bench("lenses: [" + std::string(GetParam()) + ": {fails: true}]\n", {plugin(GetParam())});
-    ADD_FAILURE() << "the lens is made";
+    ADD_FAILURE() << "the lens was created";
   } catch (const std::runtime_error& e) {
     EXPECT_NE(std::string(e.what()).find("another library has 4"), std::string::npos) << e.what();
   }

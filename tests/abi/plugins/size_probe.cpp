@@ -27,7 +27,9 @@ class SizeViewer : public Visualizer {
 
  private:
   static void check(std::size_t said, std::size_t known) {
-    if (said > known) throw Error("a struct says " + std::to_string(said) + " bytes and has " + std::to_string(known));
+    if (said > known)
+      throw Error("a struct_size is " + std::to_string(said) + ", and the struct has " + std::to_string(known) +
+                  " bytes");
   }
 };
 

@@ -40,7 +40,7 @@ class ByLibtorch : public loupe::Lens {
       at::Tensor tensor = loupe::as_torch(event.tensor().raw());
       if (lens_.writes_) tensor.mul_(2);
       const loupe::KeptTensor copy(lens_.host_, *event.tensor().raw());
-      if (!loupe::as_torch(&copy.view()).sizes().equals(tensor.sizes())) throw loupe::Error("the copy is another");
+      if (!loupe::as_torch(&copy.view()).sizes().equals(tensor.sizes())) throw loupe::Error("the copy has other sizes");
       mean_.push(tensor.to(at::kDouble).mean().item<double>());
       if (!lens_.keeps_) return;
       if (last_.defined()) last_.to(at::kDouble).sum().item<double>();
