@@ -40,7 +40,7 @@ TEST(AbiHeader, KeepsItsRules) {
   EXPECT_GE(count_structs(header()), 43u);
 }
 
-TEST(AbiHeader, AFunctionWithoutAContractIsSeen) {
+TEST(AbiHeader, ReportsAFunctionWithoutAContract) {
   const std::string contract =
       "  /* @thread trainer or model @state in an event @reenter process @owns borrows event @since 1.0 */\n";
   const Texts faults = faults_with(contract, "");
@@ -57,7 +57,7 @@ TEST(AbiHeader, AFunctionWithoutAContractIsSeen) {
       Texts{"'view' has no contract right above it"});
 }
 
-TEST(AbiHeader, AContractThatLacksAPartIsSeen) {
+TEST(AbiHeader, ReportsAContractThatLacksAPart) {
   for (const char* part : {"@thread trainer or model ", "@state in an event ", "@reenter process ",
                            "@owns borrows event ", " @since 1.0"}) {
     std::string contract =
@@ -73,7 +73,7 @@ TEST(AbiHeader, AContractThatLacksAPartIsSeen) {
   EXPECT_EQ(faults_with("@since 1.0", "@since 2.0").size(), 1u);
 }
 
-TEST(AbiHeader, AContractOverTwoLinesIsRead) {
+TEST(AbiHeader, ReadsAContractOverTwoLines) {
   EXPECT_EQ(faults_with("@owns borrows event @since 1.0 */", "@owns borrows event\n   @since 1.0 */"), Texts{});
 }
 
@@ -89,18 +89,18 @@ TEST(AbiHeader, KeepsItsIds) {
   EXPECT_STREQ(LOUPE_ENTRY_SYMBOL, "loupe_plugin_entry");
 }
 
-TEST(AbiHeader, AStructThatDoesNotBeginWithItsSizeIsSeen) {
+TEST(AbiHeader, ReportsAStructThatDoesNotBeginWithItsSize) {
   EXPECT_EQ(faults_with("typedef struct loupe_tag {\n  uint32_t struct_size;\n  uint32_t type; ",
                         "typedef struct loupe_tag {\n  uint32_t type;\n  uint32_t struct_size; "),
             Texts{"'loupe_tag' does not begin with struct_size but with 'uint32_t type'"});
 }
 
-TEST(AbiHeader, AStructInsideAnotherIsSeen) {
+TEST(AbiHeader, ReportsAStructInsideAnother) {
   EXPECT_EQ(faults_with("  const loupe_tensor* tensor;", "  loupe_tensor tensor;"),
             Texts{"'tensor' holds a loupe_tensor by value, which could never grow"});
 }
 
-TEST(AbiHeader, AFurtherIncludeIsSeen) {
+TEST(AbiHeader, ReportsAnAdditionalInclude) {
   EXPECT_EQ(faults_with("#include <stdint.h>", "#include <stdint.h>\n#include <stdbool.h>"),
             Texts{"it includes <stdbool.h>, and may include <stddef.h>, <stdint.h> and <loupe/abi/...> only"});
 }

@@ -4,7 +4,7 @@
 namespace loupe {
 namespace {
 
-TEST(ErrorBuffer, EndsATextThatFillsAllOfIt) {
+TEST(ErrorBuffer, TerminatesATextThatFillsIt) {
   detail::ErrorBuffer error;
   std::memset(error.get()->message, 'x', error.get()->capacity);  // without a terminating 0, like C's strncpy
   EXPECT_EQ(std::strlen(error.text()), error.get()->capacity);
@@ -17,7 +17,7 @@ TEST(ErrorBuffer, CutsAMessageToFit) {
   EXPECT_THROW(error.check(LOUPE_FAILED), Error);
 }
 
-TEST(ErrorBuffer, HasWordsForACallThatGaveNoReason) {
+TEST(ErrorBuffer, HasAMessageForACallThatGaveNoReason) {
   const detail::ErrorBuffer error;
   try {
     error.check(LOUPE_NOT_FOUND);
@@ -28,7 +28,7 @@ TEST(ErrorBuffer, HasWordsForACallThatGaveNoReason) {
   }
 }
 
-TEST(Guarded, TurnsWhateverIsThrownIntoAStatusAndAMessage) {
+TEST(Guarded, TurnsEveryExceptionIntoAStatusAndAMessage) {
   const auto outcome = [](auto body) {
     detail::ErrorBuffer error;
     const loupe_status status = detail::guarded(error.get(), body);
@@ -41,7 +41,7 @@ TEST(Guarded, TurnsWhateverIsThrownIntoAStatusAndAMessage) {
   EXPECT_EQ(outcome([] { throw 3; }), "4 an exception that is not a std::exception was thrown");
 }
 
-TEST(Guarded, NeedsNoPlaceForTheMessage) {
+TEST(Guarded, WorksWithoutABufferForTheMessage) {
   EXPECT_EQ(detail::guarded(nullptr, [] { throw Error("a"); }), LOUPE_FAILED);
 }
 

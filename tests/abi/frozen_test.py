@@ -34,7 +34,7 @@ class Changed(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         return done.stdout + done.stderr
 
-    def test_nothing_is_said_of_growth_that_is_promised(self):
+    def test_accepts_growth_that_is_promised(self):
         for header, before, after in (
                 ("abi/entry.h", "#define LOUPE_ABI_MINOR 0u", "#define LOUPE_ABI_MINOR 1u"),
                 ("abi/entry.h", "} loupe_error;", "  uint64_t told_in_the_changelog;\n} loupe_error;"),
@@ -43,14 +43,14 @@ class Changed(unittest.TestCase):
             done = self.checked(header, before, after)
             self.assertEqual((done.returncode, done.stdout), (0, ""))
 
-    def test_growth_that_the_changelog_does_not_name(self):
+    def test_reports_growth_that_the_changelog_does_not_name(self):
         self.assertIn("LOUPE_ZZZ is new, and sdk/CHANGELOG.md does not say why", self.said_of("abi/zzz.h", "", "#define LOUPE_ZZZ 7\n"))
 
-    def test_a_sentence_that_is_not_said_any_more(self):
+    def test_reports_a_missing_sentence(self):
         said = self.said_of("abi/lens.h", "Once, before the first module.", "Before the first module.")
         self.assertIn("abi/lens.h does not say 'Once, before the first module.' any more", said)
 
-    def test_what_the_changelog_said_then_explains_nothing(self):
+    def test_ignores_older_sections_of_the_changelog(self):
         self.of_then = "abi/lens.h LOUPE_ZZZ"
         self.assertIn("abi/lens.h does not say 'Once,", self.said_of("abi/lens.h", "Once, before", "Before"))
         self.assertIn("LOUPE_ZZZ is new", self.said_of("abi/zzz.h", "", "#define LOUPE_ZZZ 7\n"))
@@ -63,7 +63,7 @@ class Changed(unittest.TestCase):
     def test_a_constant(self):
         self.assertIn("LOUPE_FAILED was 4 and is 5", self.said_of("abi/entry.h", "LOUPE_FAILED = 4", "LOUPE_FAILED = 5"))
 
-    def test_a_value_of_an_enumeration_that_is_used_again(self):
+    def test_reports_an_enumeration_value_used_twice(self):
         self.assertIn("has the value of LOUPE_FINDING_RAISED", self.said_of(
             "abi/findings.h", "LOUPE_FINDING_GONE = 3", "LOUPE_FINDING_GONE = 3, LOUPE_TOLD_IN_THE_CHANGELOG = 1"))
 
@@ -113,11 +113,11 @@ class Changed(unittest.TestCase):
             "abi/lens.h", "@thread trainer @state reporting @reenter none @owns borrows row",
             "@thread any @state reporting @reenter none @owns borrows row"))
 
-    def test_what_it_cannot_read(self):
+    def test_reports_declarations_that_it_cannot_read(self):
         self.assertIn("no member that can be frozen: uint32_t bits : 3",
                       self.said_of("abi/entry.h", "  uint32_t capacity;", "  uint32_t bits : 3;"))
 
-    def test_the_core_in_what_is_left_to_drafts(self):
+    def test_reports_the_core_using_ranges_of_drafts(self):
         self.assertIn("LOUPE_TAP_TICK is a tap that is left to drafts",
                       self.said_of("abi/events.h", "LOUPE_TAP_TICK = 8", "LOUPE_TAP_TICK = 0x88"))
         self.assertIn("LOUPE_EVENT_LOSS has bits that are left to drafts",

@@ -46,7 +46,7 @@ class Kept(unittest.TestCase):
             self.assertEqual(code, 1, before)
             self.assertIn(words, said)
 
-    def test_what_is_new_is_not_held(self):
+    def test_accepts_new_declarations(self):
         for header, before, after, script in (
                 ("preprocessor.h", "eps = 1e-8;", "eps = 1e-8;\n  int newer = 7;", "cpp_defaults.py"),
                 ("draft/abi/rows.h", "A draft: it may", "A draft, which may", "drafts.py")):

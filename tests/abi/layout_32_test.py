@@ -31,7 +31,7 @@ class Changed(unittest.TestCase):
         said = self.said_of("abi/component.h", "  size_t component_count;", "  uint64_t component_count;")
         self.assertIn("i386-linux-gnu: loupe_plugin.component_count was 36 4 and is 36 8", said)
 
-    def test_what_only_alignment_shows(self):
+    def test_reports_changes_that_only_alignment_shows(self):
         said = self.said_of("abi/findings.h", "  uint32_t struct_size;", "  uint32_t struct_size, inserted;")
         self.assertIn("i386-linux-gnu: loupe_finding.inserted is new and lies among the members of 1.0", said)
 

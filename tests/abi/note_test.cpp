@@ -50,7 +50,7 @@ TEST(Note, OfAnotherVersionIsNone) {
   EXPECT_FALSE(index_after([](loupe_elf_note& head) { head.version = LOUPE_ELF_VERSION + 1; }).noted);
 }
 
-TEST(Note, ThatIsNotLikeThisIsRefused) {
+TEST(Note, ThatIsMalformedIsRefused) {
   EXPECT_THROW(index_after([](loupe_elf_note& head) { head.name[0] = 'G'; }), Error);
   EXPECT_THROW(index_after([](loupe_elf_note& head) { head.name_size = 8; }), Error);
   EXPECT_THROW(index_after([](loupe_elf_note& head) { head.text_size = 0; }), Error);

@@ -12,7 +12,7 @@ uint32_t up_to(std::size_t offset) {
 
 }  // namespace
 
-TEST(Reaches, IsTrueOfAMemberThatTheSizeCovers) {
+TEST(Reaches, IsTrueForAMemberThatTheSizeCovers) {
   loupe_tag tag{};
   tag.struct_size = sizeof tag;
   EXPECT_TRUE(LOUPE_REACHES(tag, type));
@@ -22,7 +22,7 @@ TEST(Reaches, IsTrueOfAMemberThatTheSizeCovers) {
   EXPECT_FALSE(LOUPE_REACHES(tag, y_maximum));
 }
 
-TEST(Reaches, IsFalseOfAMemberThatIsCoveredInPart) {
+TEST(Reaches, IsFalseForAMemberThatTheSizeCoversInPart) {
   loupe_tensor tensor{};
   tensor.struct_size = static_cast<uint32_t>(offsetof(loupe_tensor, native_library));
   EXPECT_FALSE(LOUPE_REACHES(tensor, native_library));
@@ -33,7 +33,7 @@ TEST(Reaches, IsFalseOfAMemberThatIsCoveredInPart) {
   EXPECT_FALSE(LOUPE_REACHES(tensor, native_library));
 }
 
-TEST(Reaches, AsksNotWhetherTheMemberIsNull) {
+TEST(Reaches, IgnoresWhetherTheMemberIsNull) {
   loupe_tensor tensor{};
   tensor.struct_size = sizeof tensor;
   EXPECT_TRUE(LOUPE_REACHES(tensor, native));

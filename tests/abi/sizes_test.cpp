@@ -48,7 +48,7 @@ TEST_F(Sizes, ANewerLargerLensAndGathererWork) {
   EXPECT_FALSE(monitor_->lenses()[0]->quarantined());
 }
 
-TEST_F(Sizes, WhatIsHandedOnSaysNoMoreThanTheHostKnows) {
+TEST_F(Sizes, PassesOnStructsNoLargerThanTheHostsOwn) {
   run("lenses: [wide]\n");
   for (const std::string& message : messages_) EXPECT_EQ(message.find("size_viewer"), std::string::npos) << message;
 }

@@ -67,7 +67,7 @@ class Zeroed : public testing::Test {
   std::optional<Monitor> monitor_;
 };
 
-TEST_F(Zeroed, ComponentsAndTheirOptionsAreTaken) {
+TEST_F(Zeroed, ComponentsAndTheirOptionsAreAccepted) {
   run("zeroed");
   EXPECT_EQ(last("number"), 0);
   EXPECT_EQ(messages_, std::vector<std::string>{});
@@ -87,7 +87,7 @@ TEST_F(Zeroed, ARequestIsForEventsOfAllPassesWithoutAMeasurement) {
   EXPECT_EQ(last("measured"), 0);
 }
 
-TEST_F(Zeroed, WhatIsShownIsAPlainPlotOfTheModelThatTheDataBounds) {
+TEST_F(Zeroed, ATagIsAPlainPlotOfTheModelBoundedByItsData) {
   run("zeroed");
   EXPECT_EQ(shown, (std::vector<std::string>{"tag Zeroed plain", "range of Zeroed", "histogram of Zeroed"}));
   EXPECT_EQ(messages_, std::vector<std::string>{});

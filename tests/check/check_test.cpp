@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"begin", "life", {"begin fails: there is no room"}}, Fault{"loading", "links", {"it crashes (Aborted)"}}),
     [](const auto& each) { return std::string(each.param.name); });
 
-TEST(Check, AllocationsAreRefusedInEventsAndNotAtTicks) {
+TEST(Check, RefusesAllocationsInEventsButNotAtTicks) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "AddressSanitizer's malloc is not counted";
 #endif
@@ -156,7 +156,7 @@ TEST(Check, AllocationsAreRefusedInEventsAndNotAtTicks) {
   EXPECT_EQ(at_ticks.exit_code, 0) << at_ticks.rows.dump(1);
 }
 
-TEST(Check, TellsAFaultThatBreaksManyRulesOnce) {
+TEST(Check, ReportsAFaultThatBreaksManyRulesOnce) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "AddressSanitizer ends the process before its signal does";
 #endif
@@ -175,7 +175,7 @@ TEST(Check, TellsAFaultThatBreaksManyRulesOnce) {
   }
 }
 
-TEST(Check, KillsWhatHangsAndGoesOnWithTheNextRule) {
+TEST(Check, KillsAPluginThatHangsAndContinuesWithTheNextRule) {
   const Checked checked = check(faulty("hang"), "--timeout 0.2");
   EXPECT_EQ(checked.exit_code, 1);
   EXPECT_EQ(checked.detail("life"), "it does not come back within 0.20 s in process");
@@ -185,7 +185,7 @@ TEST(Check, KillsWhatHangsAndGoesOnWithTheNextRule) {
   EXPECT_TRUE(visualizer_passed) << checked.rows.dump(1);
 }
 
-TEST(Check, GoesOnAfterACrash) {
+TEST(Check, ContinuesAfterACrash) {
   const Checked checked = check(faulty("wrong_calls"));
   EXPECT_EQ(checked.broken(), (std::set<std::string>{"wrong_calls", "messages"}));
   EXPECT_EQ(checked.rows.back().at("rule"), "nothing_kept");
@@ -210,7 +210,7 @@ TEST(Check, ASoundPluginInPlainCKeepsEveryRuleOfEachKind) {
             (std::set<std::string>{"", "faulty_gatherer", "faulty_preprocessor", "faulty_lens", "faulty_visualizer"}));
 }
 
-TEST(Check, WhatLoupeShipsKeepsEveryRule) {
+TEST(Check, PluginsOfLoupeKeepEveryRule) {
   std::istringstream names(LOUPE_BUILTIN_NAMES);
   for (std::string name; names >> name;) {
     // With sanitizers on a busy machine, a rule takes longer than on an author's.
@@ -257,12 +257,12 @@ TEST(Check, NamesADraftThatIsAskedForInAReport) {
   EXPECT_EQ(used, "it uses loupe.late/draft-9, which may change or disappear without notice");
 }
 
-TEST(Check, GivesTensorsOfThePlacesThatWereAskedForAlone) {
+TEST(Check, GivesOnlyTensorsOfTheRequestedPlaces) {
   const Checked checked = check(faulty("places"));
   EXPECT_EQ(checked.exit_code, 0) << checked.rows.dump(1);
 }
 
-TEST(Check, CallsNothingOfAnInstanceThatCouldNotBeCreated) {
+TEST(Check, CallsNoFunctionOfAnInstanceThatCouldNotBeCreated) {
   for (const auto& row : check(faulty("create_fails")).rows)
     EXPECT_FALSE(contains(row.at("detail"), "crashes")) << row.dump(1);
 }
@@ -305,7 +305,7 @@ TEST(Check, LoadsLibTorchForPluginsThatNeedItAlone) {
   EXPECT_TRUE(loads(faulty("by_libtorch")));
 }
 
-TEST(Check, TakesZeroAsTheDefault) {
+TEST(Check, AcceptsZeroAsTheDefault) {
   const Checked checked = check(LOUPE_ZEROED_PLUGIN);
   ASSERT_FALSE(checked.rows.empty());
   // The plugin is short, and does not check that it gets complete structs.
@@ -314,7 +314,7 @@ TEST(Check, TakesZeroAsTheDefault) {
     EXPECT_EQ(beyond_it.count(rule), 1u) << rule << ": " << checked.detail(rule);
 }
 
-TEST(Check, SaysItInWordsToo) {
+TEST(Check, AlsoPrintsText) {
   const Finished sound = loupe_check(faulty("sound"));
   EXPECT_EQ(sound.exit_code, 0);
   EXPECT_TRUE(contains(sound.output, "  faulty_lens\n    ok      functions")) << sound.output;
@@ -346,7 +346,7 @@ TEST(Check, LeavesNoFilesBehind) {
   EXPECT_TRUE(contains(finished.output, ".:\ntmp\n\ntmp:\n")) << finished.output;
 }
 
-TEST(Check, WhatIsNoPluginBreaksTheFirstRules) {
+TEST(Check, AFileThatIsNotAPluginBreaksTheFirstRules) {
   const Finished finished = run("echo hello > text.so; " + LOUPE_COMMAND + " check --json text.so", fresh_folder());
   const Checked checked{finished.exit_code, nlohmann::json::parse(finished.output, nullptr, false)};
   EXPECT_EQ(checked.exit_code, 1);
@@ -354,7 +354,7 @@ TEST(Check, WhatIsNoPluginBreaksTheFirstRules) {
   EXPECT_TRUE(contains(checked.detail("exports"), "it does not begin as a shared library does")) << checked.rows;
 }
 
-TEST(Check, ALibraryThatIsNotLoupesIsLookedAtOnlyAsFarAsItGoes) {
+TEST(Check, AnotherLibraryIsOnlyCheckedByTheFirstRules) {
   const Finished finished =
       run("ln -s " + LOUPE_OTHER_LIBRARY + " other.so; " + LOUPE_COMMAND + " check other.so", fresh_folder());
   EXPECT_EQ(finished.exit_code, 1);
@@ -365,7 +365,7 @@ TEST(Check, ALibraryThatIsNotLoupesIsLookedAtOnlyAsFarAsItGoes) {
       << finished.output;
 }
 
-TEST(Check, WhatCannotBeAPluginIsRefusedWithTheRemedy) {
+TEST(Check, AFileThatCannotBeAPluginIsRefusedWithTheRemedy) {
   const std::filesystem::path folder = fresh_folder();
   EXPECT_ENDS(run("mkdir some; " + LOUPE_COMMAND + " check some", folder), 2,
               "'some' is a folder; name the plugins in it");
@@ -373,7 +373,7 @@ TEST(Check, WhatCannotBeAPluginIsRefusedWithTheRemedy) {
               "run 'loupe validate some.yaml'");
 }
 
-TEST(Check, TellsItsRulesAndItsUsage) {
+TEST(Check, PrintsItsRulesAndItsUsage) {
   const Finished rules = loupe_check("--rules");
   EXPECT_EQ(rules.exit_code, 0);
   for (const char* rule : {"  exports ", "  links ", "  life ", "  struct_sizes ", "  state "})

@@ -44,7 +44,7 @@ class OfAnybody : public testing::Test {
   const fs::path folder_ = fresh_folder();
 };
 
-TEST_F(OfAnybody, ALineWithoutAnEndIsNamedByItsFileAndNumber) {
+TEST_F(OfAnybody, NamesTheFileAndNumberOfALineWithoutAnEnd) {
   const std::string whole = recorded(), line = "{\"kind\":\"run\",\"format\":3}\n", half(std::size_t{40} << 20, ' ');
   write("packed/record.jsonl.gz", gzip_member(line) + gzip_member(half) + gzip_member(half));
   write("plain/record.jsonl", line + half + half);
@@ -61,7 +61,7 @@ TEST_F(OfAnybody, ALineWithoutAnEndIsNamedByItsFileAndNumber) {
               "baseline.json: error: the baseline cannot be read: it is larger than 64 MB");
 }
 
-TEST_F(OfAnybody, APipeIsNotWaitedForUnlessItIsHandedOver) {
+TEST_F(OfAnybody, DoesNotWaitForAPipeUnlessItIsOpenAlready) {
   recorded();
   fs::create_directories(folder_ / "run");
   fs::create_directories(folder_ / "incident-1");
@@ -77,7 +77,7 @@ TEST_F(OfAnybody, APipeIsNotWaitedForUnlessItIsHandedOver) {
   EXPECT_EQ(loupe("diagnose /dev/stdin", "cat recorded/record.jsonl | timeout 20").exit_code, 0);
 }
 
-TEST_F(OfAnybody, JsonThatTakesAHundredTimesItsMemoryIsRefused) {
+TEST_F(OfAnybody, RefusesJsonThatTakesAHundredTimesItsSizeInMemory) {
   std::string wide = "[";
   for (int i = 0; i < 2'100'000; ++i) wide += "{},";
   wide += "0]";
@@ -93,7 +93,7 @@ TEST_F(OfAnybody, JsonThatTakesAHundredTimesItsMemoryIsRefused) {
   }
 }
 
-TEST_F(OfAnybody, WhatFilesAndTheirNamesSaySteersNoTerminal) {
+TEST_F(OfAnybody, TextsOfFilesAndTheirNamesCannotControlTheTerminal) {
   const std::string text = recorded();
   const std::string evil = "\x1b]0;title\x07\x1b[31m";
   write("kind.jsonl",
@@ -122,7 +122,7 @@ TEST_F(OfAnybody, WhatFilesAndTheirNamesSaySteersNoTerminal) {
   }
 }
 
-TEST_F(OfAnybody, TheCommandTakesNoAllocatorsPlace) {
+TEST_F(OfAnybody, TheCommandDoesNotReplaceAPreloadedAllocator) {
   const Finished exported =
       run("nm -D --defined-only " + LOUPE_COMMAND + " | grep -wE 'malloc|calloc|realloc|free'", folder_);
   EXPECT_EQ(exported.output, "") << "memory of a preloaded allocator would be freed by another";

@@ -16,27 +16,27 @@ std::string refused(const std::string& arguments) {
   return finished.output;
 }
 
-TEST(CommandLine, NamesACommandThatThereIsNotWithTheNearest) {
+TEST(CommandLine, SuggestsTheNearestNameForAnUnknownCommand) {
   EXPECT_EQ(refused("diagnos"),
             "loupe: error: there is no command 'diagnos'; did you mean 'diagnose'?; run 'loupe --help' for a list\n");
   const std::string far = refused("frobnicate record.jsonl");
   EXPECT_EQ(far.rfind("loupe: error: there is no command 'frobnicate'; known are: list, ", 0), 0u) << far;
 }
 
-TEST(CommandLine, WithoutACommandSaysWhereTheyAreListed) {
+TEST(CommandLine, WithoutACommandSaysHowToListCommands) {
   const std::string expected = "loupe: error: no command is given; run 'loupe --help' for a list\n";
   EXPECT_EQ(refused(""), expected);
   EXPECT_EQ(refused("--frobnicate"), expected);
 }
 
-TEST(CommandLine, ThatLacksSomethingOrHasTooMuchNamesItsCommandsHelp) {
+TEST(CommandLine, WithMissingOrExtraArgumentsNamesTheCommandsHelp) {
   EXPECT_EQ(refused("diagnose"), "loupe: error: records is required; run 'loupe diagnose --help' for its arguments\n");
   EXPECT_EQ(refused("list --frobnicate"),
             "loupe: error: the following argument was not expected: --frobnicate; run 'loupe list --help' for its "
             "arguments\n");
 }
 
-TEST(Tool, IsFoundBesideTheCommandAndInLibexecAndElseIsNamed) {
+TEST(Tool, IsFoundBesideTheCommandOrInLibexecOrReportedMissing) {
   namespace fs = std::filesystem;
   const fs::path folder = fresh_folder(), command = LOUPE_COMMAND, tool = command.parent_path() / "loupe-check";
   fs::create_directories(folder / "bin");

@@ -38,7 +38,7 @@ class Compare : public testing::Test {
   const fs::path folder = fresh_folder();
 };
 
-TEST_F(Compare, TellsRunsOfOneNameApartByTheirFolders) {
+TEST_F(Compare, DistinguishesRunsOfOneNameByTheirFolders) {
   for (const char* each : {"a/run", "b/run", "c"}) record_run(folder / each);
   record_run(folder / "other", {"other"});
   const Finished finished = compare(
@@ -136,7 +136,7 @@ TEST_F(Compare, FollowsUntilItIsInterrupted) {
   }
 }
 
-TEST_F(Compare, FollowsInAReportAlone) {
+TEST_F(Compare, FollowsOnlyWithAReport) {
   record_run(folder / "a");
   EXPECT_ENDS(compare("a --visualizer record --out out --follow", folder), 2,
               "--follow writes the same files again and again");
@@ -213,7 +213,7 @@ TEST_F(Compare, CallsNoRunTheBestWhereNoneCanBe) {
   EXPECT_EQ(first_lines("none none"), "no run has a loss, so that none can be called the best");
 }
 
-TEST_F(Compare, CallsNoneOfSeveralTrainedLossesTheBest) {
+TEST_F(Compare, CallsNoRunBestWithSeveralTrainedLosses) {
   for (const std::string name : {"a", "b"}) {
     Driver record(RECORD_PLUGIN);
     record.begin((folder / name).string(), false, name);

@@ -60,12 +60,12 @@ TEST_F(CompressedRecord, IsReplayedAsBefore) {
   EXPECT_EQ(read(folder_ / "again_packed/record.jsonl"), read(folder_ / "again_plain/record.jsonl"));
 }
 
-TEST_F(CompressedRecord, IsNotWrittenOverByWhatIsLearned) {
+TEST_F(CompressedRecord, IsNotOverwrittenByABaseline) {
   EXPECT_ENDS(loupe("learn plain --out packed/record.jsonl", folder_), 2,
               "'packed/record.jsonl' would overwrite a record");
 }
 
-TEST_F(CompressedRecord, ThatEndsWithinAnEpochGivesThoseBefore) {
+TEST_F(CompressedRecord, ThatEndsWithinAnEpochKeepsTheEarlierOnes) {
   std::vector<std::string> members = members_;
   members.resize(3);
   members.back().pop_back();

@@ -37,7 +37,7 @@ class Diagnose : public testing::Test {
   const fs::path folder = fresh_folder();
 };
 
-TEST_F(Diagnose, TellsFindingsTheWorstFirstAndMarksThoseThatAreGone) {
+TEST_F(Diagnose, PrintsTheWorstFindingsFirstAndMarksResolvedOnes) {
   Finding dead = a_finding("dead_units", LOUPE_SEVERITY_WARNING, "half of it is silent");
   dead.parameter = "weight";
   dead.advice = "lower the learning rate";
@@ -58,7 +58,7 @@ TEST_F(Diagnose, TellsFindingsTheWorstFirstAndMarksThoseThatAreGone) {
             "  info: a?hint (hint, epoch 1)\n");
 }
 
-TEST_F(Diagnose, TellsTheFindingsOfOneRuleTogether) {
+TEST_F(Diagnose, PrintsTheFindingsOfOneRuleTogether) {
   Finding vanishing = a_finding("vanishing_gradient", LOUPE_SEVERITY_ERROR, "it vanishes");
   vanishing.advice = "look at fc1";
   Finding other = vanishing;
@@ -106,7 +106,7 @@ TEST_F(Diagnose, NamesAFewOfARulesLayersHoweverManyThereAre) {
             "    also in fc1, fc2, fc3, fc4, fc5, fc6 and 493 more (all of them: --json)\n");
 }
 
-TEST_F(Diagnose, LetsWhatStandsLastToTheLastEpoch) {
+TEST_F(Diagnose, LetsOpenFindingsLastToTheLastEpoch) {
   Driver record(RECORD_PLUGIN);
   record.begin(folder, true);
   tell(record, a_finding("chronic"), "fc");
@@ -116,7 +116,7 @@ TEST_F(Diagnose, LetsWhatStandsLastToTheLastEpoch) {
   EXPECT_NE(finished.output.find("(chronic, epochs 1 to 3)"), std::string::npos) << finished.output;
 }
 
-TEST_F(Diagnose, ExitsWithOneWhereAnErrorStandsOrStood) {
+TEST_F(Diagnose, ExitsWithOneIfThereWasAnError) {
   const Finding error = a_finding("nan_loss", LOUPE_SEVERITY_ERROR, "the loss is NaN");
   Finding milder = a_finding("nan_loss", LOUPE_SEVERITY_WARNING, "it was NaN once");
   milder.state = LOUPE_FINDING_CHANGED;
@@ -139,7 +139,7 @@ TEST_F(Diagnose, ExitsWithOneWhereAnErrorStandsOrStood) {
   EXPECT_ENDS(diagnose("none/record.jsonl stands/record.jsonl", folder), 1, "digits (stands/record.jsonl)");
 }
 
-TEST_F(Diagnose, TakesTheFoldersOfRunsAndFoldersOfThose) {
+TEST_F(Diagnose, AcceptsFoldersOfRunsAndTheirParents) {
   for (const char* run : {"sweep/b", "sweep/a"}) record_findings(folder / run, {});
   EXPECT_EQ(diagnose("sweep/b", folder).output,
             "digits (sweep/b/record.jsonl): completed after epoch 1\n  no findings\n");
@@ -188,7 +188,7 @@ TEST_F(Diagnose, TellsRulesOfOneNameApartByTheirLensesAndSaysWhereInTheProgramTo
             "  warning, resolved: fc: its rank is 3 (low_rank, epoch 1)\n");
 }
 
-TEST_F(Diagnose, TakesWhatStoodBeforeARunWentOnForGoneUnlessItIsFoundAgain) {
+TEST_F(Diagnose, ResolvesFindingsFromBeforeAResumptionUnlessTheyAreFoundAgain) {
   record_findings(folder, {{a_finding("healed"), ""}, {a_finding("chronic"), ""}});
   Driver record(RECORD_PLUGIN);
   record.begin(folder, true);
@@ -249,7 +249,7 @@ TEST_F(Diagnose, TellsWhatARunNotedOfItsRanks) {
             "digits (record.jsonl): completed after epoch 1\n  no findings\n  ranks: rank 2 died\n");
 }
 
-TEST_F(Diagnose, GivesAnArrayOnRequest) {
+TEST_F(Diagnose, PrintsAnArrayOnRequest) {
   RunToRecord run;
   run.healthy = false;
   record_run(folder, run);
@@ -284,7 +284,7 @@ TEST_F(Diagnose, SaysBesideNoFindingsWhatTheRunDidNotObserve) {
             "digits (record.jsonl): completed after epoch 1\n  no findings\n  not observed: any loss\n");
 }
 
-TEST_F(Diagnose, SaysOfAnOlderRecordThatItHasNone) {
+TEST_F(Diagnose, SaysThatAnOlderRecordHasNoFindings) {
   write(folder / "old", R"({"kind":"run","format":2,"name":"old"})"
                         "\n");
   EXPECT_ENDS(diagnose("old", folder), 0, "older than findings are");
@@ -354,7 +354,7 @@ TEST_F(DiagnoseByRules, JudgesTheLossesOfARunThatHealthDidNotWatch) {
   EXPECT_EQ(rules_in(folder, losses({"1.0", "0.8", "0.7", "0.65"})), Names());
 }
 
-TEST_F(DiagnoseByRules, TakesALossThatBecameNaNForAnError) {
+TEST_F(DiagnoseByRules, ReportsALossThatBecameNaNAsAnError) {
   EXPECT_EQ(rules_in(folder, losses({"1.0", "0.9", "\"NaN\""})), Names{"non_finite"});
   const std::string counted =
       R"({"kind":"value","epoch":3,"tag":"Non-Finite Values","layer":"Loss","line":"train_loss NaN","value":4})"
@@ -364,7 +364,7 @@ TEST_F(DiagnoseByRules, TakesALossThatBecameNaNForAnError) {
   EXPECT_EQ(rules_in(folder, losses({"1.0", "0.9"}) + counted), Names{"non_finite"});
 }
 
-TEST_F(DiagnoseByRules, SaysOfALossThatStaysNaNThatItIsSoToTheEnd) {
+TEST_F(DiagnoseByRules, SaysThatALossStaysNaNToTheEnd) {
   const std::vector<std::string> to_the_end = {"1.0", "\"NaN\"", "\"NaN\"", "\"NaN\"", "\"NaN\"", "\"NaN\"", "\"NaN\""};
   const std::vector<std::string> in_one = {"1.0", "\"NaN\"", "0.9", "0.8", "0.7", "0.6", "0.5"};
   const auto said = [&](const std::vector<std::string>& means) {
@@ -375,7 +375,7 @@ TEST_F(DiagnoseByRules, SaysOfALossThatStaysNaNThatItIsSoToTheEnd) {
   EXPECT_NE(said(in_one).find("error, resolved: the training loss is NaN"), std::string::npos) << said(in_one);
 }
 
-TEST_F(DiagnoseByRules, LeavesTheLossesOfARunToTheLensThatSawThem) {
+TEST_F(DiagnoseByRules, DoesNotJudgeLossesThatTheLensHealthWatched) {
   const std::vector<std::string> grows = {"1.0", "0.9", "2.5"};
   EXPECT_EQ(rules_in(folder, losses(grows, "[health]")), Names());
   EXPECT_EQ(rules_in(folder, losses(grows, "[health: {diverging_factor: 50}]")), Names());

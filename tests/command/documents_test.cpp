@@ -65,7 +65,7 @@ TEST_F(Documents, EndWithExamplesFilesAndEnvironment) {
   EXPECT_NE(read("man1/loupe-run.1").find("\n.SH FILES\n"), std::string::npos);
 }
 
-TEST_F(Documents, HaveAPageOfTheConfigurationWithEveryOptionOfDescribeConfig) {
+TEST_F(Documents, HaveAPageWithEveryOptionOfTheConfiguration) {
   const std::string page = read("man5/loupe.yaml.5");
   const std::regex option("^  ([a-z_]+)  ");
   std::size_t options = 0;
@@ -112,7 +112,7 @@ TEST_F(Documents, HaveEveryCommandAndOptionThatHelpTellsOf) {
   }
 }
 
-TEST_F(Documents, TellNothingOfTheCommandThatWritesThem) {
+TEST_F(Documents, DoNotMentionTheCommandThatWritesThem) {
   EXPECT_EQ(told_by("--help").find("document"), std::string::npos);
   EXPECT_FALSE(fs::exists(folder_ / "man1/loupe-document.1"));
 }

@@ -30,7 +30,7 @@ TEST(Explain, TellsWhatAPlotIsWhatIsHealthyAndWhatToDo) {
   EXPECT_TRUE(contains(told.output, "\n  shown by: update_ratio\n")) << told.output;
 }
 
-TEST(Explain, TakesTheBeginningOfANameAndElseAPartOfIt) {
+TEST(Explain, AcceptsTheBeginningOrAPartOfAName) {
   const Finished begins = explain("'bias upd'");
   EXPECT_TRUE(contains(begins.output, "Bias Update Norm\n")) << begins.output;
   EXPECT_TRUE(contains(begins.output, "\nBias Update Ratio\n")) << begins.output;
@@ -38,11 +38,11 @@ TEST(Explain, TakesTheBeginningOfANameAndElseAPartOfIt) {
   EXPECT_TRUE(contains(explain("condition").output, "Weight Condition Number\n"));
 }
 
-TEST(Explain, NamesTheNearestForOneThatThereIsNot) {
+TEST(Explain, SuggestsTheNearestNameForAnUnknownOne) {
   EXPECT_ENDS(explain("'Wieght Norm'"), 2, "'Wieght Norm'; did you mean 'Weight Norm'?\n");
 }
 
-TEST(Explain, TellsWhatARuleIsAndWhatALineIs) {
+TEST(Explain, ExplainsRulesAndLines) {
   const Finished rule = explain("dead_units");
   EXPECT_EQ(rule.exit_code, 0);
   EXPECT_EQ(rule.output.find("dead_units\n  error; "), 0u) << rule.output;
@@ -53,7 +53,7 @@ TEST(Explain, TellsWhatARuleIsAndWhatALineIs) {
   EXPECT_TRUE(contains(explain("dead").output, "did you mean 'dead_units'?"));
 }
 
-TEST(Explain, TellsOfARuleWhatItFollowsFromAndWhatMayFollow) {
+TEST(Explain, ExplainsCausesAndConsequencesOfARule) {
   const std::string told = explain("unchanged_parameter").output;
   EXPECT_TRUE(contains(told, "\n  why it happens: often because of ")) << told;
   EXPECT_TRUE(contains(told, "dead_units")) << told;
@@ -61,7 +61,7 @@ TEST(Explain, TellsOfARuleWhatItFollowsFromAndWhatMayFollow) {
   EXPECT_TRUE(contains(explain("dead_units").output, "\n  to set its threshold: health: {dead_share: 0.5}\n"));
 }
 
-TEST(Explain, GivesAnExampleOfEachRuleAndItsRepair) {
+TEST(Explain, ShowsAnExampleOfEachRuleAndItsRepair) {
   std::vector<std::string> rules = {"memory_creep", "one_layer_dominates"};
   for (const char* lens : {"health", "ranks"}) {
     const Finished described = run(LOUPE_COMMAND + " describe " + lens, fresh_folder());
@@ -91,7 +91,7 @@ TEST(Explain, GivesAnExampleOfEachRuleAndItsRepair) {
   }
 }
 
-TEST(Explain, ShowsCodeAsItIsWritten) {
+TEST(Explain, ShowsCodeUnwrapped) {
   const std::string told = explain("mode_mismatch").output;
   EXPECT_TRUE(
       contains(told, "\n  repaired:\n      for (int epoch = 0; epoch < 20; ++epoch) {\n        model->train();\n"))
@@ -99,7 +99,7 @@ TEST(Explain, ShowsCodeAsItIsWritten) {
   EXPECT_EQ(explain("straggler").output.find("straggler\n  error or warning; "), 0u);
 }
 
-TEST(Explain, ListsAllWithoutANameAlsoThoseOfLensesFromElsewhere) {
+TEST(Explain, ListsAllNamesIncludingThoseOfOtherPeoplesLenses) {
   const Finished listed = explain("--plugins " + PROBE_PLUGIN);
   EXPECT_EQ(listed.exit_code, 0);
   for (const char* name :
@@ -107,7 +107,7 @@ TEST(Explain, ListsAllWithoutANameAlsoThoseOfLensesFromElsewhere) {
     EXPECT_TRUE(contains(listed.output, name)) << name << listed.output;
 }
 
-TEST(Explain, TakesTheNameBehindAFolderOfPluginsForItsOwn) {
+TEST(Explain, AcceptsANameAfterAFolderOfPlugins) {
   const Finished told = explain("--plugins " + PROBE_PLUGIN + " 'Weight Norm'");
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(told.output.find("Weight Norm\n"), 0u) << told.output;

@@ -167,7 +167,7 @@ TEST(ReplayOfAnIncident, RefusesOneThatIsNotWhole) {
   expect_refused("about.json: error: this cannot be read");
 }
 
-TEST(ReplayOfAnIncident, ToleratesALastLineThatWasCutOff) {
+TEST(ReplayOfAnIncident, ToleratesAnIncompleteLastLine) {
   const fs::path folder = an_incident();
   const std::string lines = read(folder / "incident-412/measurements.jsonl");
   write(folder / "incident-412/measurements.jsonl", lines + "{\"stream\":\"fc");

@@ -90,13 +90,13 @@ TEST_F(Learn, TellsTheFirstLayerAndEpochThatLeaveItForLongerThanThePatience) {
   EXPECT_EQ(rows[0]["last_epoch"], 10.0);  // patience 2: the third epoch outside
 }
 
-TEST_F(Learn, TakesNaNForADeparture) {
+TEST_F(Learn, TreatsNaNAsADeparture) {
   record_curves(
       folder / "new", 20, [](int epoch) { return 2.05 / epoch; }, [](int) { return NAN; });
   EXPECT_EQ(loupe_command("diagnose new/record.jsonl --baseline baseline.json", folder).exit_code, 1);
 }
 
-TEST_F(Learn, HasABaselineOfAnotherModelRefusedAndNamesLayersThatItLacks) {
+TEST_F(Learn, RefusesABaselineOfAnotherModelAndNamesMissingLayers) {
   record_curves(
       folder / "other", 3, [](int) { return 1; }, [](int) { return 1; }, "encoder");
   EXPECT_ENDS(loupe_command("diagnose other/record.jsonl --baseline baseline.json", folder), 2,
@@ -111,7 +111,7 @@ TEST_F(Learn, HasABaselineOfAnotherModelRefusedAndNamesLayersThatItLacks) {
               "the baseline 'baseline.json' has no series of 'head', which is not compared");
 }
 
-TEST_F(Learn, IsWiderTheFewerRunsThereAreAndSaysSo) {
+TEST_F(Learn, HasWiderLimitsForFewerRunsAndSaysSo) {
   const Finished one = loupe_command("learn 0/record.jsonl --out one.json", folder);
   EXPECT_EQ(one.exit_code, 0);
   EXPECT_NE(one.output.find("of 1 run alone, little can be learned"), std::string::npos) << one.output;
@@ -122,7 +122,7 @@ TEST_F(Learn, IsWiderTheFewerRunsThereAreAndSaysSo) {
   EXPECT_GT(width("one.json"), width("baseline.json"));
 }
 
-TEST_F(Learn, TellsOfRecordsThatDifferInLengthOrAreNotGood) {
+TEST_F(Learn, ReportsRecordsThatDifferInLengthOrAreNotGood) {
   record_curves(
       folder / "short", 5, [](int epoch) { return 2.0 / epoch; }, [](int) { return 3; });
   RunToRecord bad;
@@ -137,7 +137,7 @@ TEST_F(Learn, TellsOfRecordsThatDifferInLengthOrAreNotGood) {
   }
 }
 
-TEST_F(Learn, RefusesWhatNothingCanBeLearnedFrom) {
+TEST_F(Learn, RefusesRecordsWithNothingToLearnFrom) {
   write(folder / "empty", R"({"kind":"run","format":3,"name":"empty"})"
                           "\n");
   const std::string before = read(folder / "baseline.json");
@@ -165,7 +165,7 @@ TEST_F(Learn, SaysWhichFileCannotBeWrittenAndWhatToDo) {
       << finished.output;
 }
 
-TEST_F(Learn, HasAWrongBaselineRefusedWithTheRemedy) {
+TEST_F(Learn, RefusesAWrongBaselineWithTheRemedy) {
   const std::string whole = read(folder / "baseline.json");
   write(folder / "truncated", whole.substr(0, whole.size() / 2));
   write(folder / "text", "lorem ipsum");
@@ -197,7 +197,7 @@ TEST_F(Learn, HasAWrongBaselineRefusedWithTheRemedy) {
   }
 }
 
-TEST_F(Learn, HasARecordThatIsGivenAsABaselineToldAndNotWrittenOver) {
+TEST_F(Learn, RefusesToOverwriteARecordGivenAsABaseline) {
   const Finished finished = loupe_command("diagnose 0/record.jsonl --baseline 0/record.jsonl", folder);
   EXPECT_EQ(finished.exit_code, 2);
   EXPECT_EQ(finished.output.rfind("0/record.jsonl: error: this is the record of a run, not a baseline", 0), 0u)
@@ -205,7 +205,7 @@ TEST_F(Learn, HasARecordThatIsGivenAsABaselineToldAndNotWrittenOver) {
   EXPECT_NE(finished.output.find("--out baseline.json"), std::string::npos) << finished.output;
 }
 
-TEST_F(Learn, SaysWhereAConfigurationNamesABaselineThatCannotBeUsed) {
+TEST_F(Learn, NamesTheLineOfAConfigurationWithAnUnusableBaseline) {
   const std::map<std::string, std::string> wrong = {
       {"0/record.jsonl", "this is the record of a run, not a baseline"},
       {"missing.json", "cannot be read"},

@@ -62,17 +62,17 @@ TEST(List, NamesEveryComponentByKindWithItsFileAndVersions) {
       << listed.output;
 }
 
-TEST(List, IsALineAComponentUnlessMoreIsWanted) {
+TEST(List, HasALinePerComponentByDefault) {
   EXPECT_FALSE(contains(loupe_command("list --plugins " + PROBE_PLUGIN).output, PROBE_PLUGIN));
 }
 
-TEST(List, FindsWhatTheEnvironmentNames) {
+TEST(List, FindsPluginsNamedInTheEnvironment) {
   const Finished listed = run("LOUPE_PLUGIN_PATH=" + PROBE_PLUGIN + " " + LOUPE_COMMAND + " list", fresh_folder());
   EXPECT_TRUE(contains(listed.output, "  probe_lens "));
   EXPECT_FALSE(contains(loupe_command("list").output, "  probe_lens "));
 }
 
-TEST(List, LeavesTheEnvironmentAloneInAProgramThatRunsWithAnothersRights) {
+TEST(List, IgnoresTheEnvironmentInASetuidProgram) {
   const auto folder = fresh_folder();
   const auto copy = folder / "loupe";
   std::filesystem::copy_file(LOUPE_COMMAND, copy);
@@ -85,7 +85,7 @@ TEST(List, LeavesTheEnvironmentAloneInAProgramThatRunsWithAnothersRights) {
   EXPECT_TRUE(contains(run("LOUPE_PLUGIN_PATH=" + PROBE_PLUGIN + " ./loupe list", folder).output, "  probe_lens "));
 }
 
-TEST(List, FindsItsOwnPluginsHoweverItIsCalled) {
+TEST(List, FindsItsOwnPluginsWithAnyPathOfTheCommand) {
   const auto folder = fresh_folder();
   std::filesystem::create_symlink(LOUPE_COMMAND, folder / "linked");
   const std::string bin = std::filesystem::path(LOUPE_COMMAND).parent_path().string();
@@ -105,7 +105,7 @@ TEST(List, WarnsOfPluginsThatCannotBeUsedAndListsTheOthers) {
   EXPECT_TRUE(contains(listed.output, "  loss_metrics "));
 }
 
-TEST(Describe, TellsEachOptionWithItsTypeDefaultLimitsAndHelp) {
+TEST(Describe, PrintsEachOptionWithItsTypeDefaultLimitsAndHelp) {
   const Finished described = loupe_command("describe probe_lens --plugins " + PROBE_PLUGIN);
   EXPECT_EQ(described.exit_code, 0);
   EXPECT_EQ(described.output.substr(0, 52), "lens probe_lens: reports what it is told to watch\nfr");
@@ -122,7 +122,7 @@ TEST(Describe, TellsEachOptionWithItsTypeDefaultLimitsAndHelp) {
   EXPECT_TRUE(contains(described.output, "  extra         map      default {}\n"));
 }
 
-TEST(Describe, TellsOfALensWhatEveryLensHas) {
+TEST(Describe, PrintsTheOptionsOfEveryLens) {
   const std::string every =
       "as every lens\n  active  integer  default 1; at least 1; at most 1e+06\n          measure ";
   EXPECT_TRUE(contains(loupe_command("describe loss_metrics").output, every))
@@ -130,7 +130,7 @@ TEST(Describe, TellsOfALensWhatEveryLensHas) {
   EXPECT_FALSE(contains(loupe_command("describe csv").output, "as every lens"));
 }
 
-TEST(List, AtLengthTellsOfEachPluginWhatItSaysOfItself) {
+TEST(List, AtLengthPrintsEachPluginsDescription) {
   const Finished listed = loupe_command("list --long --plugins " + PROBE_PLUGIN);
   EXPECT_EQ(listed.exit_code, 0);
   const std::size_t plugins = listed.output.find("\nplugins\n");
@@ -167,7 +167,7 @@ TEST(List, TellsWhatARunLoaded) {
             "loupe: error: '.' does not list its plugins: '.loupe.loaded.json' beside its record is damaged\n");
 }
 
-TEST(Describe, TellsWhatAComponentGivesAndHowItIsWritten) {
+TEST(Describe, PrintsOutputsAndAnExampleOfAComponent) {
   EXPECT_TRUE(contains(loupe_command("describe loss_metrics").output,
                        "\ntags, and their contents\n  Loss: the training and validation loss"));
   EXPECT_TRUE(contains(loupe_command("describe loss_metrics").output, "\nexample\n  lenses:\n    - loss_metrics: {"));
@@ -179,7 +179,7 @@ TEST(Describe, TellsWhatAComponentGivesAndHowItIsWritten) {
   EXPECT_FALSE(contains(loupe_command("describe push").output, "example"));
 }
 
-TEST(Describe, TellsDefaultsAndLimitsToTheLastDigit) {
+TEST(Describe, PrintsDefaultsAndLimitsToTheLastDigit) {
   EXPECT_TRUE(contains(loupe_command("describe gradient_activation").output,
                        "  eps        number   default 1e-08; at least 0\n"));
   EXPECT_TRUE(contains(loupe_command("describe tensorboard").output, "default 1; at least 1e-06; at most 1e+12\n"));
@@ -193,7 +193,7 @@ TEST(Describe, SaysThatAComponentHasNoOptions) {
   EXPECT_TRUE(contains(loupe_command("describe push").output, "\n  no options\n"));
 }
 
-TEST(Describe, TellsTheKeysOfTheConfigurationItself) {
+TEST(Describe, PrintsTheKeysOfTheConfiguration) {
   const Finished described = loupe_command("describe config");
   EXPECT_EQ(described.exit_code, 0);
   EXPECT_TRUE(contains(described.output, "run\n"));
@@ -201,13 +201,13 @@ TEST(Describe, TellsTheKeysOfTheConfigurationItself) {
   EXPECT_TRUE(contains(described.output, "  depth         integer  default -1; at least -1"));
 }
 
-TEST(Describe, AnUnknownNameGetsTheNearest) {
+TEST(Describe, SuggestsTheNearestNameForAnUnknownOne) {
   const Finished described = loupe_command("describe los_metrics");
   EXPECT_EQ(described.exit_code, 2);
   EXPECT_EQ(described.output, "loupe: error: there is no component 'los_metrics'; did you mean 'loss_metrics'?\n");
 }
 
-TEST(Version, TellsLoupeItsAbiAndLibTorch) {
+TEST(Version, PrintsTheVersionsOfLoupeItsAbiAndLibTorch) {
   const Finished told = loupe_command("--version");
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_TRUE(std::regex_match(
@@ -215,7 +215,7 @@ TEST(Version, TellsLoupeItsAbiAndLibTorch) {
       << told.output;
 }
 
-TEST(List, HasNoLensOrVisualizerThatTheGuideToConfigurationsLeavesOut) {
+TEST(List, HasOnlyComponentsOfTheGuideToConfigurations) {
   const std::string guide = read(CONFIGURATION_GUIDE);
   const Finished listed = run("LOUPE_PLUGIN_PATH= " + LOUPE_COMMAND + " list", fresh_folder());
   ASSERT_EQ(listed.exit_code, 0);

@@ -100,7 +100,7 @@ class ComparePort : public testing::Test {
   fs::path folder_ = fresh_folder();
 };
 
-TEST_F(ComparePort, RefusesWhatIsNoRecordByItsPlace) {
+TEST_F(ComparePort, RefusesAnInvalidRecordWithTheLine) {
   const std::string good = Record().module("fc").text;
   EXPECT_ENDS(compare(good, ""), 2, "b.jsonl:1: error: the file is empty");
   EXPECT_ENDS(compare("{}\n", good), 2, "a.jsonl:1: error: this is no file of fingerprints");
@@ -216,14 +216,14 @@ TEST_F(ComparePort, TakesValuesForReorderedOnlyWhereTheyAreTheSameFarBetterThanT
   EXPECT_EQ(changed.output.find(reason), std::string::npos) << changed.output;
 }
 
-TEST_F(ComparePort, TellsTheShapesThatDiffer) {
+TEST_F(ComparePort, NamesTheShapesThatDiffer) {
   Record first, second("C++");
   first.module("fc").tensor(1, "input", "fc", {4, 5}, drawn({4, 5}));
   second.module("fc").tensor(1, "input", "fc", {4, 6}, drawn({4, 6}));
   EXPECT_ENDS(compare(first, second), 1, "its shape is (4, 5) in Python and (4, 6) in C++");
 }
 
-TEST_F(ComparePort, AlignsByOrderTypeAndShapeWhereNamesSayNothing) {
+TEST_F(ComparePort, AlignsByOrderTypeAndShapeIfNamesDiffer) {
   const auto with = [](const std::string& language, const std::vector<std::string>& names,
                        const std::vector<Shape>& shapes) {
     Record record(language);
@@ -242,7 +242,7 @@ TEST_F(ComparePort, AlignsByOrderTypeAndShapeWhereNamesSayNothing) {
               "the parameter 'b.weight' differs.\n- its shape is (5, 6) in Python and (5, 9) in C++");
 }
 
-TEST_F(ComparePort, KnowsATransposedMatrixOfAnotherShape) {
+TEST_F(ComparePort, RecognizesATransposedMatrixOfAnotherShape) {
   const Shape shape = {30, 50}, turned = {50, 30};
   const std::vector<double> values = drawn(shape);
   std::vector<double> other(values.size());
@@ -259,7 +259,7 @@ TEST_F(ComparePort, KnowsATransposedMatrixOfAnotherShape) {
   EXPECT_EQ(viewed.output.find("transposed"), std::string::npos) << "reshaped, not transposed: " << viewed.output;
 }
 
-TEST_F(ComparePort, TellsAnotherInitializationFromAnotherSeed) {
+TEST_F(ComparePort, DistinguishesAnotherInitializationFromAnotherSeed) {
   const Shape shape = {40, 40};
   std::vector<double> wider = drawn(shape, 7);
   for (double& value : wider) value = value * 3 + 1;
@@ -271,7 +271,7 @@ TEST_F(ComparePort, TellsAnotherInitializationFromAnotherSeed) {
   EXPECT_ENDS(compare(first, wide), 1, "another initialization: mean and standard deviation are ");
 }
 
-TEST_F(ComparePort, TellsWeightsInTheWrongPlaceAndChangedOnesFromAnotherSeed) {
+TEST_F(ComparePort, DistinguishesMisplacedAndChangedWeightsFromAnotherSeed) {
   const Shape shape = {40, 40};
   const std::vector<double> values = drawn(shape), others = drawn(shape, 7);
   const auto with = [&](const std::string& language, const std::vector<double>& weight) {
@@ -294,7 +294,7 @@ TEST_F(ComparePort, TellsWeightsInTheWrongPlaceAndChangedOnesFromAnotherSeed) {
               "- the values are the same but for rounding, as of weights kept in half precision");
 }
 
-TEST_F(ComparePort, ComparesWhatOneLanguageDoesNotPrintBecauseItIsTheDefault) {
+TEST_F(ComparePort, ComparesDefaultsThatOneLanguageDoesNotPrint) {
   const auto with = [](const std::string& language, const std::string& conv, const std::string& lstm,
                        const std::string& pad) {
     Record record(language);
@@ -312,7 +312,7 @@ TEST_F(ComparePort, ComparesWhatOneLanguageDoesNotPrintBecauseItIsTheDefault) {
   EXPECT_ENDS(other, 0, "'l': bias is true in Python and false in C++");
 }
 
-TEST_F(ComparePort, SaysHowOftenAModuleRunsAndWhatItIsGiven) {
+TEST_F(ComparePort, SaysHowOftenAModuleRunsAndNamesItsInputs) {
   Record first, second("C++");
   first.module("bn", "BatchNorm1d").tensor(1, "output", "bn", {9}, drawn({9}));
   second.module("bn", "BatchNorm1d").tensor(1, "output", "bn", {9}, drawn({9}));
@@ -381,7 +381,7 @@ struct Shared {
   }
 };
 
-TEST_F(ComparePort, TellsWhichCallsOfASharedModuleAFunctionTakesThePlaceOf) {
+TEST_F(ComparePort, NamesTheCallsOfASharedModuleThatAFunctionReplaces) {
   for (const int layer : {1, 2}) {
     EXPECT_ENDS(compare(Shared{}.record("Python"), Shared{layer}.record("C++")), 0, "Python and C++ agree in 1 step");
     EXPECT_ENDS(compare(Shared{layer}.record("Python"), Shared{}.record("C++")), 0, "Python and C++ agree in 1 step");
@@ -394,7 +394,7 @@ TEST_F(ComparePort, TellsWhichCallsOfASharedModuleAFunctionTakesThePlaceOf) {
               "- 'act' (ReLU) runs in between in Python alone, and the function 'gelu' in C++.");
 }
 
-TEST_F(ComparePort, NamesAModuleThatBothHaveAndOneRunsInBetween) {
+TEST_F(ComparePort, NamesAModuleThatOnlyOneRunsInBetween) {
   Record first, second("C++");
   for (Record* each : {&first, &second}) {
     each->module("conv", "Conv2d").module("bn", "BatchNorm2d").module("act", "ReLU");
@@ -417,7 +417,7 @@ TEST_F(ComparePort, CountsGroupsOfParametersAndNamesTheirTypes) {
   EXPECT_ENDS(told, 0, "The parameters are float32 in Python and float64 in C++.\n");
 }
 
-TEST_F(ComparePort, ComparesSettingsHoweverTheirLanguagePrintsThem) {
+TEST_F(ComparePort, ComparesSettingsInTheFormatOfEitherLanguage) {
   Record first, second("C++");
   first.module("c", "Conv2d", "3, 4, kernel_size=(3, 3), stride=(1, 1), padding=same, bias=False")
       .module("u", "Upsample", "scale_factor=2.0, mode='bilinear'")
@@ -443,7 +443,7 @@ TEST_F(ComparePort, ComparesSettingsHoweverTheirLanguagePrintsThem) {
   EXPECT_ENDS(told, 0, "the optimizer: nesterov is false in Python and true in C++");
 }
 
-TEST_F(ComparePort, TellsAnotherReductionFromAnotherLoss) {
+TEST_F(ComparePort, DistinguishesAnotherReductionFromAnotherLoss) {
   const auto with = [](const std::string& language, double loss) {
     Record record(language);
     record.module("fc").tensor(1, "output", "fc", {12, 8, 5}, drawn({12, 8, 5}));
@@ -460,7 +460,7 @@ TEST_F(ComparePort, TellsAnotherReductionFromAnotherLoss) {
               "softmax), other targets, or another loss function (4.08 in Python, 4.0803 in C++)");
 }
 
-TEST_F(ComparePort, NamesWhatOneRecordDoesNotTell) {
+TEST_F(ComparePort, NamesWhatOneRecordLacks) {
   Record first, second("C++");
   first.module("fc").tensor(1, "output", "fc", {9}, drawn({9})).tensor(1, "loss", "", {}, {2});
   second.module("fc").tensor(1, "output", "fc", {9}, drawn({9}));
@@ -547,7 +547,7 @@ TEST_F(ComparePort, LeavesOutAParameterThatAnotherTensorHasReplaced) {
   EXPECT_ENDS(compare(tied("Python", 5, 3), tied("C++", 5, 0)), 1, "the gradient of 'head.weight' is in Python alone");
 }
 
-TEST_F(ComparePort, LeavesOutTheSecondNameOfAParameterThatBothTrain) {
+TEST_F(ComparePort, IgnoresTheSecondNameOfASharedParameter) {
   const auto with = [](const std::string& language, bool is_named_twice, int gradient) {
     Record record(language);
     record.module("", "Net").module("wte", "Embedding");
@@ -610,7 +610,7 @@ TEST_F(ComparePort, MentionsModesAndCallsThatNoNumberShows) {
               "'fc' runs backward 3 times in C++ and twice in Python, first in step 1");
 }
 
-TEST_F(ComparePort, TellsADifferenceAsAShareOfTheTensorsOwnNorm) {
+TEST_F(ComparePort, PrintsADifferenceAsAShareOfTheTensorsNorm) {
   const auto with = [](const std::string& language, double factor) {
     Record record(language);
     record.module("fc").tensor(1, "output_gradient", "fc", {40, 40}, drawn({40, 40}));
@@ -658,7 +658,7 @@ TEST_F(ComparePort, NamesBuffersThatWereNotLoadedAndDeviationsForVariances) {
               "- it is the root in C++: a standard deviation in place of a variance");
 }
 
-TEST_F(ComparePort, DepartsWhereANormKeepsItsStatisticsInOneAlone) {
+TEST_F(ComparePort, ReportsANormThatKeepsItsStatisticsInOneRecordOnly) {
   const auto with = [](const std::string& language, const char* tracks, const char* buffer) {
     Record record(language);
     record.module("bn", "BatchNorm1d", tracks).tensor(0, "parameter", "bn", {4}, drawn({4}), "weight");
@@ -775,7 +775,7 @@ struct Variational {
   }
 };
 
-TEST_F(ComparePort, TellsThePartOfALossThatHasAnotherReductionOrSign) {
+TEST_F(ComparePort, NamesThePartOfALossWithAnotherReductionOrSign) {
   const auto with = [&](double reconstruction, double divergence, bool has_one_output = false) {
     return compare(Variational{0.125, 0.125, has_one_output}.record("Python"),
                    Variational{reconstruction, divergence, has_one_output}.record("C++"));

@@ -55,7 +55,7 @@ TEST_F(Replay, IntoARecordGivesTheSameLines) {
   EXPECT_TRUE(contains(read(record), R"("line":"train_loss mean","value":0.1,"events":96})")) << read(record);
 }
 
-TEST_F(Replay, TakesAModelWithoutShapesForOneTensorAModule) {
+TEST_F(Replay, ReadsAModelWithoutShapesAsOneTensorPerModule) {
   const std::string record = record_run(folder), whole = read(record);
   const std::string shapes = ",\"shapes\":[[2,4],[2]]";
   ASSERT_TRUE(contains(whole, shapes)) << whole;
@@ -65,7 +65,7 @@ TEST_F(Replay, TakesAModelWithoutShapesForOneTensorAModule) {
   EXPECT_TRUE(contains(read(folder / "again/record.jsonl"), R"("parameters":10,"shapes":[[10]])"));
 }
 
-TEST_F(Replay, LeavesOutAConfigurationThatHasNoEnd) {
+TEST_F(Replay, LeavesOutAnUnterminatedConfiguration) {
   const std::string record = record_run(folder), whole = read(record);
   std::string aliases = "a0: &a0 [x]\n";
   for (int i = 1; i < 40; ++i) {
@@ -115,7 +115,7 @@ TEST_F(Replay, SaysWhatItWroteAndOverwritesNothingUnlessToldTo) {
   EXPECT_EQ(read(folder / "values.md"), "notes");
 }
 
-TEST_F(Replay, TakesItsArgumentsInAnyOrder) {
+TEST_F(Replay, AcceptsItsArgumentsInAnyOrder) {
   record_run(folder);
   EXPECT_EQ(replay("--option path=new.csv --visualizer csv record.jsonl", folder).output, "");
   EXPECT_TRUE(fs::exists(folder / "new.csv"));
@@ -133,7 +133,7 @@ TEST_F(Replay, IntoSeveralVisualizersWritesEachOnesFiles) {
   EXPECT_FALSE(fs::is_empty(folder / "new/folder/tensorboard"));
 }
 
-TEST_F(Replay, PlaysARunThatWentOnAsOne) {
+TEST_F(Replay, PlaysAResumedRunAsOne) {
   record_run(folder);
   record_run(folder, {"digits", 3, 5, true});
   EXPECT_EQ(replay("record.jsonl --visualizer csv --visualizer html --out .", folder).output, "");
@@ -148,7 +148,7 @@ TEST_F(Replay, PlaysARunThatWentOnAsOne) {
   EXPECT_TRUE(contains(page, "\"ended\":true"));
 }
 
-TEST_F(Replay, ToleratesAndTellsALastLineThatWasCutOff) {
+TEST_F(Replay, ToleratesAndReportsAnIncompleteLastLine) {
   const std::string record = record_run(folder);
   write(record, read(record) + R"({"kind":"value","epo)");
   const Finished finished = replay("record.jsonl --visualizer record --out again", folder);
@@ -157,7 +157,7 @@ TEST_F(Replay, ToleratesAndTellsALastLineThatWasCutOff) {
   EXPECT_EQ(lines_of(read(folder / "again/record.jsonl")).size() + 1, lines_of(read(record)).size());
 }
 
-TEST_F(Replay, ToleratesAndTellsALastEpochThatIsNotWhole) {
+TEST_F(Replay, ToleratesAndReportsAnIncompleteLastEpoch) {
   const std::string record = record_run(folder);
   write(record, read(record) + line("1"));
   const Finished finished = replay("record.jsonl --visualizer csv --visualizer html --out .", folder);
@@ -186,7 +186,7 @@ TEST_F(Replay, NamesTheVisualizerThatCannotWrite) {
   EXPECT_FALSE(fs::exists(folder / "report.html"));
 }
 
-TEST_F(Replay, NamesTheLineOrEventThatIsWrong) {
+TEST_F(Replay, NamesTheInvalidLineOrEvent) {
   const std::string tick = R"({"kind":"tick","epoch":4,"time":""})"
                            "\n";
   const std::string finding =
@@ -315,7 +315,7 @@ TEST_F(Replay, NamesTheLineWithANumberThatNoRunHas) {
   }
 }
 
-TEST_F(Replay, RefusesWhatIsNoRecord) {
+TEST_F(Replay, RefusesAFileThatIsNotARecord) {
   write(folder / "empty", "");
   write(folder / "tick", "{\"kind\":\"tick\",\"epoch\":1}\n");
   write(folder / "newer", "{\"kind\":\"run\",\"format\":4}\n");
@@ -361,7 +361,7 @@ TEST_F(Replay, TellsAWrongArgumentInOneSentence) {
   EXPECT_EQ(read(record), before);
 }
 
-TEST_F(Replay, TellsAFolderThatCannotBeWrittenInOneSentence) {
+TEST_F(Replay, ReportsAnUnwritableFolderInOneSentence) {
   record_run(folder);
   const Finished finished = replay("record.jsonl --visualizer csv --out record.jsonl/inside", folder);
   EXPECT_EQ(finished.exit_code, 1);
@@ -374,7 +374,7 @@ TEST_F(Replay, TellsAFolderThatCannotBeWrittenInOneSentence) {
 
 // A replay reports findings, notes, settings and a run's end as the record has them.
 
-TEST_F(Replay, GivesEveryEventAgainBitForBit) {
+TEST_F(Replay, ReproducesEveryEventBitByBit) {
   RunToRecord run;
   run.healthy = false;
   run.end = LOUPE_END_FAILED;
@@ -385,7 +385,7 @@ TEST_F(Replay, GivesEveryEventAgainBitForBit) {
   expect_same_again(folder);
 }
 
-TEST_F(Replay, TellsTheLensesAndTheNamesOfTheLossesAgain) {
+TEST_F(Replay, ReproducesTheLensesAndTheNamesOfTheLosses) {
   const std::string directory = folder.string(), name = "digits";
   const char* const lenses[] = {"health", "loss_metrics"};
   loupe_run told = Driver::run_of(directory, false, name, "lenses: [health, loss_metrics]\n");
@@ -408,7 +408,7 @@ TEST_F(Replay, TellsTheLensesAndTheNamesOfTheLossesAgain) {
   EXPECT_NE(shown.find("no problems found in 1 epoch"), std::string::npos) << shown;
 }
 
-TEST_F(Replay, KeepsWhereARunWasAndWhereItWentOn) {
+TEST_F(Replay, KeepsTheFolderOfARunAndItsResumption) {
   record_run(folder, {"digits", 1, 2, false, 0, false, 0});
   record_run(folder, {"digits", 3, 5, true, 0, false});
   EXPECT_TRUE(contains(read(folder / "record.jsonl"), "\"resumed\":true"));
@@ -421,7 +421,7 @@ TEST_F(Replay, KeepsWhereARunWasAndWhereItWentOn) {
   expect_same_again(later);
 }
 
-TEST_F(Replay, SaysNothingOfAnEndWhereTheRecordHasNone) {
+TEST_F(Replay, ReportsNoEndIfTheRecordHasNone) {
   RunToRecord run;
   run.healthy = false;
   run.end = 0;
@@ -432,7 +432,7 @@ TEST_F(Replay, SaysNothingOfAnEndWhereTheRecordHasNone) {
   EXPECT_FALSE(contains(read(folder / "page/report.html"), "\"ended\":true"));
 }
 
-TEST_F(Replay, TakesAnEndThatDoesNotSayHow) {
+TEST_F(Replay, AcceptsAnEndWithoutAReason) {
   RunToRecord run;
   run.end = 0;
   const std::string record = record_run(folder, run);
@@ -441,7 +441,7 @@ TEST_F(Replay, TakesAnEndThatDoesNotSayHow) {
   EXPECT_TRUE(contains(read(folder / "again/record.jsonl"), "{\"kind\":\"end\",\"epoch\":3,\"how\":null,"));
 }
 
-TEST_F(Replay, ReadsARecordOfTheFormatBefore) {
+TEST_F(Replay, ReadsARecordOfThePreviousFormat) {
   write(
       folder / "record.jsonl",
       R"({"kind":"run","format":2,"name":"old","started":"2024-05-01T12:00:00Z","resumed":false,"loupe_version":"0.1.0","libtorch_version":"2.6.0","config":""}

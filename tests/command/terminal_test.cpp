@@ -65,7 +65,7 @@ TEST(Wrapping, KeepsTheColumnsOfAList) {
   EXPECT_NE(help.find("\n  records FILE ... REQUIRED   Folders of good runs, or their"), std::string::npos) << help;
 }
 
-TEST(Wrapping, LeavesLinesOfFilesAndPipesAsTheyAre) {
+TEST(Wrapping, DoesNotWrapLinesInFilesAndPipes) {
   const std::string text = run("unset COLUMNS; " + LOUPE_COMMAND + " describe health", fresh_folder()).output;
   EXPECT_FALSE(too_long(text, 100).empty());
   for (const char* nonsense : {"0", "-5", "wide", "''"})
@@ -91,7 +91,7 @@ TEST(Wrapping, FollowsTheTerminalThatThereIs) {
   EXPECT_NE(shown.output.find("\n                                 "), std::string::npos) << shown.output;
 }
 
-TEST(FullDisk, IsToldByCommandsThatAnswerOnStandardOutput) {
+TEST(FullDisk, IsReportedByCommandsThatWriteToStandardOutput) {
   const Finished full = run(LOUPE_COMMAND + " list >/dev/full", fresh_folder());
   EXPECT_EQ(full.exit_code, 1);
   EXPECT_EQ(full.output,
@@ -128,7 +128,7 @@ TEST(Progress, IsToldOnATerminalOnceItTakesMoreThanASecond) {
   EXPECT_EQ(told.rfind("\r\x1b[Kdigits (/dev/fd/9)"), gone) << "the progress is cleared before the answer: " << told;
 }
 
-TEST(Progress, IsOfNoFile) {
+TEST(Progress, IsNotWrittenToAFile) {
   const std::string told = told_of_a_slow_record(LOUPE_COMMAND + " compare /dev/fd/9 --out out 2>errors; cat errors");
   EXPECT_EQ(told.find("reading"), std::string::npos) << told;
   EXPECT_NE(told.find("wrote out/report.html"), std::string::npos) << told;

@@ -17,13 +17,13 @@ Finished validate(const std::string& yaml, const std::string& redirection = "") 
   return run(LOUPE_COMMAND + " validate monitor.yaml " + redirection, folder);
 }
 
-TEST(Validate, ARightFileIsSaidToBe) {
+TEST(Validate, SaysThatACorrectFileIsValid) {
   const Finished told = validate("loupe: 1\nlenses: [loss_metrics]\nvisualizers: [console, record]\n");
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(told.output, "monitor.yaml: valid, 1 lens, 2 visualizers\n");
 }
 
-TEST(Validate, SuggestsAlsoTheOtherNamesOfALens) {
+TEST(Validate, AlsoSuggestsAliasesOfALens) {
   const Finished told = validate("loupe: 1\nlenses: [gradient_geometri]\nvisualizers: [console]\n");
   EXPECT_EQ(told.output,
             "monitor.yaml:2:10: error: unknown lens 'gradient_geometri'; did you mean 'gradient_geometry'?\n");
@@ -60,7 +60,7 @@ TEST(Validate, MakesEveryVisualizerWithoutTouchingAFile) {
             "monitor.yaml:2:5: error: the visualizer 'csv' cannot be made: the option 'path' is empty; name a file\n");
 }
 
-TEST(Validate, VisualizersWithoutALensAreToldToHaveNothingToShow) {
+TEST(Validate, WarnsThatVisualizersWithoutALensShowNothing) {
   const Finished told = validate("loupe: 1\nvisualizers: [console]\n");
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(told.output,
@@ -71,7 +71,7 @@ TEST(Validate, VisualizersWithoutALensAreToldToHaveNothingToShow) {
       0U);
 }
 
-TEST(Validate, RemarksOnWhatIsRarelyMeant) {
+TEST(Validate, WarnsOfUnlikelySettings) {
   EXPECT_EQ(validate("run: {dir: 5}\nlenses: [health]\n").output,
             "monitor.yaml: valid, 1 lens, 0 visualizers\n"
             "monitor.yaml: note: it does not say for which version it is written; begin it with 'loupe: 1'\n"
@@ -80,7 +80,7 @@ TEST(Validate, RemarksOnWhatIsRarelyMeant) {
             "record, html]\n");
 }
 
-TEST(Validate, EveryFaultIsTold) {
+TEST(Validate, ReportsEveryFault) {
   const Finished told = validate(
       "loupe: 1\nrun: {nam: x}\nlenses:\n  - los_metrics\n  - loss_metrics: {loss_fn: often}\nattach: {depth: -5}\n",
       ">/dev/null");
@@ -92,7 +92,7 @@ TEST(Validate, EveryFaultIsTold) {
             "monitor.yaml:6:17: error: attach.depth must be between -1 and 1e+06, not -5\n");
 }
 
-TEST(Validate, ALensThatCannotStartMakesAFileWrong) {
+TEST(Validate, RejectsAFileWithALensThatCannotStart) {
   const Finished told =
       validate("plugins: {path: " + PROBE_PLUGIN + "}\nlenses: [probe_lens: {pushes: true, measures: colour}]\n");
   EXPECT_EQ(told.exit_code, 2);

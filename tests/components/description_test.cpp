@@ -109,7 +109,7 @@ class Description : public testing::Test {
   std::vector<std::string> messages_;
 };
 
-TEST_F(Description, IsThereForEveryBuiltInLensPreprocessorAndVisualizer) {
+TEST_F(Description, ExistsForEveryBuiltInLensPreprocessorAndVisualizer) {
   for (const CatalogueEntry& entry : built_in().entries()) {
     const loupe_plugin& plugin = *entry.library->plugin;
     EXPECT_NE(plugin.description, nullptr) << plugin.name;

@@ -225,7 +225,7 @@ class EveryPreprocessor : public testing::Test {
   }
 };
 
-TEST_F(EveryPreprocessor, SplitInTwoAndMergedIsTheRunThatWasNeverSplit) {
+TEST_F(EveryPreprocessor, SplitInTwoAndMergedEqualsTheUnsplitRun) {
   each([](const CatalogueEntry& entry, const std::string& yaml) {
     Folded whole(entry, yaml), first(entry, yaml), second(entry, yaml);
     whole.see(0, events);
@@ -242,7 +242,7 @@ TEST_F(EveryPreprocessor, SplitInTwoAndMergedIsTheRunThatWasNeverSplit) {
   });
 }
 
-TEST_F(EveryPreprocessor, MergesWithOneThatSawNothing) {
+TEST_F(EveryPreprocessor, MergesWithAnEmptyState) {
   each([](const CatalogueEntry& entry, const std::string& yaml) {
     Folded whole(entry, yaml), merged(entry, yaml), empty(entry, yaml);
     whole.see(0, events);
@@ -262,7 +262,7 @@ TEST_F(EveryPreprocessor, PassesOnWhatAWriterThatTakesNoMoreSays) {
   });
 }
 
-TEST_F(EveryPreprocessor, RefusesBytesThatNoneOfItsKindSavedAndStaysAsItWas) {
+TEST_F(EveryPreprocessor, RefusesBytesOfOtherKindsAndStaysUnchanged) {
   each([](const CatalogueEntry& entry, const std::string& yaml) {
     Folded whole(entry, yaml), tried(entry, yaml);
     whole.see(0, events);
@@ -277,7 +277,7 @@ TEST_F(EveryPreprocessor, RefusesBytesThatNoneOfItsKindSavedAndStaysAsItWas) {
   });
 }
 
-TEST_F(EveryPreprocessor, GivesTheSeriesThatItSaysItGives) {
+TEST_F(EveryPreprocessor, HasTheDeclaredSeries) {
   each([](const CatalogueEntry& entry, const std::string& yaml) {
     Folded folded(entry, yaml);
     folded.see(0, events);
@@ -290,7 +290,7 @@ TEST_F(EveryPreprocessor, GivesTheSeriesThatItSaysItGives) {
   });
 }
 
-TEST_F(EveryPreprocessor, AsksForNoMoreThanItNeeds) {
+TEST_F(EveryPreprocessor, RequestsOnlyWhatItNeeds) {
   struct Asked {
     const char *preprocessor, *yaml;
     uint32_t measures, flags;
@@ -307,7 +307,7 @@ TEST_F(EveryPreprocessor, AsksForNoMoreThanItNeeds) {
   }
 }
 
-TEST(EveryGatherer, LeavesEventsToTheHostButWhereItLeavesSomeOut) {
+TEST(EveryGatherer, LetsTheHostPassEventsOnUnlessItFiltersThem) {
   for (const CatalogueEntry& entry : built_in().entries()) {
     if (entry.kind != Kind::gatherer) continue;
     const bool has_event = static_cast<const loupe_gatherer*>(entry.component->table)->event != nullptr;

@@ -50,7 +50,7 @@ class RanksExample : public testing::Test {
 
 using Codes = std::vector<std::string>;
 
-TEST_F(RanksExample, IsOneRunThatRankZeroShowsAndOfWhichEachRankKeepsItsRecord) {
+TEST_F(RanksExample, IsOneRunShownByRankZeroWithARecordPerRank) {
   const Trained trained = train("none");
 
   EXPECT_EQ(trained.exit_codes, (Codes{"0\n", "0\n"})) << trained.outputs[0] << trained.outputs[1];
@@ -137,7 +137,7 @@ bool are_silent(const nlohmann::json& findings) {
 /// Healthy twins in which each rank has its own budget.
 class HealthyRanksExampleWith : public RanksExample, public testing::WithParamInterface<const char*> {};
 
-TEST_P(HealthyRanksExampleWith, IsSilentWhereEachRankMeasuresAsItsBudgetAllows) {
+TEST_P(HealthyRanksExampleWith, HasNoFindingsIfEachRankHasABudget) {
   const fs::path monitor = fs::path(LOUPE_TEST_FOLDER) / "with_budget.yaml";
   std::ofstream(monitor) << text_of(LOUPE_RANKS_MONITOR) << "attach: {budget: 3%}\n";
   const Trained trained = train(GetParam(), monitor.string());

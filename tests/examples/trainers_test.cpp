@@ -46,7 +46,7 @@ TEST(Sequence, ShowsTheLstmsParametersAndOutput) {
   EXPECT_TRUE(recorded.layers("Output Norm").count("memory")) << testing::PrintToString(recorded.tags());
 }
 
-TEST(Trainers, SayWhatIsWrongWithAConfigurationAndDoNotTrain) {
+TEST(Trainers, RefuseAWrongConfigurationWithoutTraining) {
   const Finished finished = run(LOUPE_EXAMPLES + "/digits --config nowhere.yaml", fresh_folder());
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_NE(finished.output.find("nowhere.yaml"), std::string::npos) << finished.output;

@@ -31,7 +31,7 @@ struct TwoModels {
   }
 };
 
-TEST(Ledger, TellsWhatFollowsFromACauseAsInformationThatPointsToIt) {
+TEST(Ledger, ReportsConsequencesAsInfosThatNameTheCause) {
   TwoModels models;
   models.see("nothing_trainable", models.net);
   models.see("dead_units", models.layer);
@@ -47,7 +47,7 @@ TEST(Ledger, TellsWhatFollowsFromACauseAsInformationThatPointsToIt) {
   EXPECT_EQ(found[2].caused_by, "");
 }
 
-TEST(Ledger, TakesASymptomForTheCauseOfWhatFollowsAndNothingForThatOfWhatIsWorse) {
+TEST(Ledger, AcceptsASymptomAsACauseButNotOfWorseFindings) {
   TwoModels models;
   models.see("vanishing_gradient", models.layer, LOUPE_SEVERITY_WARNING);
   models.see("update_ratio", models.layer, LOUPE_SEVERITY_WARNING);
@@ -59,7 +59,7 @@ TEST(Ledger, TakesASymptomForTheCauseOfWhatFollowsAndNothingForThatOfWhatIsWorse
   EXPECT_EQ(models.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
 }
 
-TEST(Ledger, TakesWhatHappenedLaterForNoCause) {
+TEST(Ledger, AcceptsNoLaterFindingAsACause) {
   TwoModels models;
   const StretchEnd tick{.tick = true,
                         .window = [](const loupe_module*) { return false; },
@@ -75,7 +75,7 @@ TEST(Ledger, TakesWhatHappenedLaterForNoCause) {
   EXPECT_EQ(models.judged.findings.back().caused_by, "nothing_trainable");
 }
 
-TEST(Ledger, TellsAtOnceWhatIsSeenAgainInAModuleThatWasAttachedAnew) {
+TEST(Ledger, ReportsAgainImmediatelyForAReattachedModule) {
   TwoModels models;
   for (int i = 0; i < 4; ++i) models.judged.judge("non_finite").tell({.module = &models.layer});
   const std::size_t before = models.judged.findings.size();
@@ -101,7 +101,7 @@ struct ZeroGradient {
   }
 };
 
-TEST(Ledger, PointsAGradientOfZeroToTheLayerBesideItThatIsDeadAsAWhole) {
+TEST(Ledger, ExplainsAZeroGradientByAFullyDeadNeighbour) {
   ZeroGradient seen;
   EXPECT_EQ(seen.see_zero(3), uint32_t{LOUPE_SEVERITY_WARNING});
   EXPECT_EQ(seen.see_zero(2), uint32_t{LOUPE_SEVERITY_WARNING}) << "a rule does not explain itself";
@@ -112,13 +112,13 @@ TEST(Ledger, PointsAGradientOfZeroToTheLayerBesideItThatIsDeadAsAWhole) {
   EXPECT_EQ(seen.see_zero(7), uint32_t{LOUPE_SEVERITY_WARNING}) << "it is far after the dead layer";
 }
 
-TEST(Ledger, PointsAGradientOfZeroToNoLayerThatLetsAPartThrough) {
+TEST(Ledger, DoesNotExplainAZeroGradientByAPartlyDeadLayer) {
   ZeroGradient seen;
   seen.see_dead(0.9, LOUPE_SEVERITY_ERROR);
   EXPECT_EQ(seen.see_zero(3), uint32_t{LOUPE_SEVERITY_WARNING});
 }
 
-TEST(Ledger, TurnsAnEffectIntoInformationAtOnceWhenItsCauseComesLater) {
+TEST(Ledger, LowersAnEffectToAnInfoOnceItsCauseIsFound) {
   ZeroGradient seen;
   seen.see_zero(3);
   seen.see_dead(1, LOUPE_SEVERITY_ERROR);
@@ -128,7 +128,7 @@ TEST(Ledger, TurnsAnEffectIntoInformationAtOnceWhenItsCauseComesLater) {
   EXPECT_EQ(last.severity, uint32_t{LOUPE_SEVERITY_INFO});
 }
 
-TEST(Ledger, TakesBackTheSeverityOfWhatMayRecedeAndOfThatAlone) {
+TEST(Ledger, LowersTheSeverityOfRecedingFindingsOnly) {
   const auto after = [](bool may_recede) {
     TwoModels models;
     for (const uint32_t severity : {LOUPE_SEVERITY_ERROR, LOUPE_SEVERITY_INFO, LOUPE_SEVERITY_INFO}) {
@@ -140,7 +140,7 @@ TEST(Ledger, TakesBackTheSeverityOfWhatMayRecedeAndOfThatAlone) {
   EXPECT_EQ(after(false), uint32_t{LOUPE_SEVERITY_ERROR});
 }
 
-TEST(Ledger, TellsThatWhatMayRecedeIsOverAsInformation) {
+TEST(Ledger, ReportsTheEndOfARecedingFindingAsAnInfo) {
   TwoModels models;
   models.judged.judge("dead_units")
       .tell({.severity = LOUPE_SEVERITY_ERROR, .module = &models.layer, .may_recede = true});
@@ -149,7 +149,7 @@ TEST(Ledger, TellsThatWhatMayRecedeIsOverAsInformation) {
   EXPECT_EQ(models.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_INFO});
 }
 
-TEST(Ledger, LeavesAnErrorAsItIsWhereItsCauseIsNoMoreThanAHint) {
+TEST(Ledger, KeepsAnErrorWhoseCauseIsOnlyAHint) {
   TwoModels models;
   models.see("poor_initialization", models.net, LOUPE_SEVERITY_WARNING);
   models.see("non_finite", models.layer);
@@ -158,7 +158,7 @@ TEST(Ledger, LeavesAnErrorAsItIsWhereItsCauseIsNoMoreThanAHint) {
             "fix 'poor_initialization' first, which may be the cause; else mend it");
 }
 
-TEST(Ledger, TellsAgainWhatIsExplainedByACauseThatComesLater) {
+TEST(Ledger, ReportsAgainWhenALaterCauseExplainsAFinding) {
   TwoModels models;
   models.see("dead_units", models.layer);
   models.see("nothing_trainable", models.net);
@@ -171,7 +171,7 @@ TEST(Ledger, TellsAgainWhatIsExplainedByACauseThatComesLater) {
   EXPECT_EQ(found[2].severity, uint32_t{LOUPE_SEVERITY_INFO});
 }
 
-TEST(Ledger, TakesNeitherInformationNorACauseThatIsOverForAnExplanation) {
+TEST(Ledger, AcceptsNeitherInfosNorResolvedCausesAsExplanations) {
   TwoModels models;
   models.see("loss_input", models.net, LOUPE_SEVERITY_INFO);
   models.see("dead_units", models.layer);

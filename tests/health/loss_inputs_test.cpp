@@ -47,7 +47,7 @@ TEST(Guessing, IsNotJudgedByAFewSteps) {
   EXPECT_TRUE(guessing.is_no_better());
 }
 
-TEST(Guessing, IsNoGuessAnyMoreOnceAFewStepsAreBetter) {
+TEST(Guessing, EndsOnceAFewStepsAreBetter) {
   Guessing guessing;
   take_cross_entropies(guessing, std::log(5.0), 3);
   EXPECT_TRUE(guessing.was_no_better());
@@ -65,7 +65,7 @@ TEST(Guessing, IsWhatTheMeanOfTheTargetsDoes) {
   EXPECT_FALSE(guessing.is_no_better());
 }
 
-TEST(Guessing, ComparesACrossEntropyAloneWhereThereAreBoth) {
+TEST(Guessing, ComparesOnlyTheCrossEntropyIfThereAreBoth) {
   Guessing guessing;
   for (int epoch = 0; epoch < 3; ++epoch) {
     for (int look = 0; look < looks_of_an_epoch; ++look) {
@@ -79,7 +79,7 @@ TEST(Guessing, ComparesACrossEntropyAloneWhereThereAreBoth) {
   EXPECT_EQ(guessing.text(), "guessing among 5 classes gives 1.61");
 }
 
-TEST(Guessing, IsFarBetterInTheFirstStepsOfATrainedModelAlone) {
+TEST(Guessing, IsFarBetterOnlyInTheFirstStepsOfATrainedModel) {
   Guessing guessing;
   EXPECT_FALSE(guessing.is_far_better()) << "no step was measured";
   guessing.take_cross_entropy(1.3, 4);
@@ -123,7 +123,7 @@ void take_pairs(TargetTally& tally, double output, double target, int epochs) {
   }
 }
 
-TEST(TargetTally, FindsTheClassThatMostTargetsAre) {
+TEST(TargetTally, FindsTheClassOfMostTargets) {
   TargetTally tally;
   take_classes(tally, 45, 1, 2);
   EXPECT_TRUE(tally.is_unbalanced());
@@ -133,7 +133,7 @@ TEST(TargetTally, FindsTheClassThatMostTargetsAre) {
   EXPECT_FALSE(tally.answers_one_class());
 }
 
-TEST(TargetTally, TakesBalancedTargetsForWhatTheyAre) {
+TEST(TargetTally, ReportsNothingForBalancedTargets) {
   TargetTally tally;
   take_classes(tally, 25, 2, 5);
   EXPECT_FALSE(tally.is_unbalanced());
@@ -148,7 +148,7 @@ TEST(TargetTally, NeedsMoreOfTwoClassesThanOfMany) {
   EXPECT_FALSE(of_two.is_unbalanced());
 }
 
-TEST(TargetTally, SaysThatOneClassIsAllThatIsAnsweredAfterThreeEpochs) {
+TEST(TargetTally, ReportsAModelThatAnswersOneClassAfterThreeEpochs) {
   TargetTally tally;
   take_classes(tally, 45, 2, 2);
   EXPECT_FALSE(tally.answers_one_class());
@@ -185,7 +185,7 @@ TEST(TargetTally, FindsTargetsFarLargerThanTheOutputsAfterThreeEpochs) {
   EXPECT_FALSE(tally.are_far_larger()) << "the outputs have reached them";
 }
 
-TEST(TargetTally, TakesTargetsOfUsualSizeForWhatTheyAre) {
+TEST(TargetTally, ReportsNothingForTargetsOfUsualSize) {
   TargetTally tally;
   take_pairs(tally, 0.01, 20, 5);
   EXPECT_FALSE(tally.are_far_larger());

@@ -87,7 +87,7 @@ TEST(Losses, FallWhereOneOfTheLastThreeEpochsMadeThemLowerThanAllBefore) {
   EXPECT_EQ(trend_of({2.394, 2.31, 1.222, 0.773}, /*is_guess=*/true), Trend::falls) << "the guess is one epoch old";
 }
 
-TEST(Losses, AreNotJudgedByTheFirstOfAnEpochAlone) {
+TEST(Losses, AreNotJudgedByTheFirstLossOfAnEpoch) {
   Losses losses;
   for (const double loss : {2.0, 1.0, 1.0, 1.0}) {
     for (int i = 0; i < 10; ++i) push(losses, "train_loss", loss);
@@ -99,13 +99,13 @@ TEST(Losses, AreNotJudgedByTheFirstOfAnEpochAlone) {
   EXPECT_EQ(losses.trend(), Trend::stays);
 }
 
-TEST(Losses, ThatAreNoBetterThanAGuessStayUnlessTheyStillComeDown) {
+TEST(Losses, ThatAreNoBetterThanAGuessStayUnlessTheyStillFall) {
   EXPECT_EQ(trend_of({50, 2.31, 2.3, 2.3, 2.3}), Trend::falls);
   EXPECT_EQ(trend_of({50, 2.31, 2.3, 2.3, 2.3}, /*is_guess=*/true), Trend::stays);
   EXPECT_EQ(trend_of({50, 30, 20}, /*is_guess=*/true), Trend::falls);
 }
 
-TEST(Losses, SayWhichWasNotFinite) {
+TEST(Losses, NameTheLossThatWasNotFinite) {
   Losses losses;
   push(losses, "train_loss", std::nan(""));
   EXPECT_TRUE(losses.take_non_finite());
@@ -137,7 +137,7 @@ std::vector<Finding> told_of(double first_ends_at, double second_ends_at, int ep
   return judged.findings;
 }
 
-TEST(Losses, OfAdversariesOneOfWhichHasWonAreTold) {
+TEST(Losses, ReportAnAdversaryThatHasWon) {
   const std::vector<Finding> found = told_of(0.001, 9, 4);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].rule, "adversary_won");
@@ -192,7 +192,7 @@ bool is_told(const char* rule, const std::vector<double>& epochs, Situation now,
   return !judged.findings.empty();
 }
 
-TEST(DivergingLoss, OfAnAgentIsOneThatGrowsAHundredfoldInEightEpochsInARow) {
+TEST(DivergingLoss, OfAnAgentGrowsAHundredfoldInEightEpochsInARow) {
   const std::vector<double> grows = {1, 2, 4, 8, 16, 32, 64, 120, 200};
   EXPECT_TRUE(is_told("diverging_loss", {1, 2.5}, {.may_grow = false}));
   EXPECT_TRUE(is_told("diverging_loss", grows, {.may_grow = true}));
@@ -204,7 +204,7 @@ TEST(DivergingLoss, OfAnAgentIsOneThatGrowsAHundredfoldInEightEpochsInARow) {
       << "eight epochs, of which it grew in six";
 }
 
-TEST(DivergingLoss, IsNotSaidWhereTheInputsAreOfAnotherScaleThanInTheBestEpoch) {
+TEST(DivergingLoss, IsNotReportedIfTheScaleOfInputsChanged) {
   EXPECT_TRUE(is_told("diverging_loss", {1, 0.5, 2}, {}, /*input_square=*/1.5));
   EXPECT_FALSE(is_told("diverging_loss", {1, 0.5, 2}, {}, /*input_square=*/3));
 }
@@ -229,7 +229,7 @@ TEST(Overfitting, IsALossThatFellAndGrows) {
   EXPECT_FALSE(overfits({0.97, 0.64, 0.45, 0.36, 0.42, 0.49, 0.3, 0.39, 0.37, 0.46, 0.46})) << "one epoch was lucky";
 }
 
-TEST(Overfitting, OfALossThatNeverFellIsOneThatGrowsSteadily) {
+TEST(Overfitting, OfALossThatNeverFellNeedsSteadyGrowth) {
   EXPECT_TRUE(overfits({1, 1.05, 1.1, 1.2, 1.3, 1.35}));
   EXPECT_FALSE(overfits({1, 1.2, 1.05, 1.25, 1.1, 1.2, 1.15})) << "noise";
 }
@@ -246,7 +246,7 @@ Finding spike(const Situation& situation) {
   return judged.findings.empty() ? Finding() : judged.findings.back();
 }
 
-TEST(LossSpike, NamesAJumpOfTheInputsThatCameWithIt) {
+TEST(LossSpike, NamesAJumpOfTheInputsAtTheSameTime) {
   EXPECT_NE(spike({}).advice.find("learning rate"), std::string::npos);
   const Finding stage = spike({.input_jump = 1.6}), outlier = spike({.input_jump = 100});
   EXPECT_NE(stage.message.find("1.6 times"), std::string::npos);
@@ -255,7 +255,7 @@ TEST(LossSpike, NamesAJumpOfTheInputsThatCameWithIt) {
   EXPECT_EQ(outlier.severity, uint32_t{LOUPE_SEVERITY_WARNING}) << "a batch that is far from all others";
 }
 
-TEST(LossSpike, OfManyStepsWaitsForOneWhoseInputsWereLookedAt) {
+TEST(LossSpike, WaitsForAStepWhoseInputsWereMeasured) {
   Losses losses;
   testing::JudgedFindings judged;
   Situation now;
@@ -276,7 +276,7 @@ TEST(LossSpike, OfManyStepsWaitsForOneWhoseInputsWereLookedAt) {
       << "compared with the loss before the jump";
 }
 
-TEST(LossSpike, IsNotSaidOfTheFirstLossesOfAnAgent) {
+TEST(LossSpike, IsNotReportedForTheFirstLossesOfAnAgent) {
   EXPECT_EQ(spike({.acts = true}).message, "");
 }
 

@@ -106,19 +106,19 @@ std::string said_of(const SameColumns& same) {
                           : word_of(severity_words, findings[0].severity) + std::string(": ") + findings[0].message;
 }
 
-TEST(SameColumns, AreAColumnThatIsTheTargetInAllRows) {
+TEST(SameColumns, FindAColumnThatIsTheTargetInAllRows) {
   const std::string found = said_of(compared({32, 6}, 1, [](int64_t first, int64_t) { return any(first + 3); }));
   EXPECT_NE(found.find("warning: the target is column 4 of the 6"), std::string::npos) << found;
   EXPECT_EQ(said_of(compared({32, 6}, 1, [](int64_t first, int64_t) { return any(first + 3) + 1e-3F; })), "");
 }
 
-TEST(SameColumns, AreNotSureInFewRows) {
+TEST(SameColumns, NeedEnoughRows) {
   EXPECT_EQ(said_of(compared(
                 {32, 6}, 1, [](int64_t first, int64_t) { return any(first + 3); }, 7)),
             "");
 }
 
-TEST(SameColumns, AreNoConstant) {
+TEST(SameColumns, IgnoreAConstant) {
   SameColumns same;
   const Floats input(numbers(512, [](int64_t) { return 0.0F; }), {256, 2}),
       target(numbers(256, [](int64_t) { return 0.0F; }), {256});
@@ -128,13 +128,13 @@ TEST(SameColumns, AreNoConstant) {
   EXPECT_EQ(said_of(same), "");
 }
 
-TEST(SameColumns, AreTheLastTimeStep) {
+TEST(SameColumns, FindTheLastTimeStep) {
   const std::string found =
       said_of(compared({32, 5, 2}, 2, [](int64_t first, int64_t i) { return any(first + 8 + i); }));
   EXPECT_NE(found.find("time step 5 of 5, the last"), std::string::npos) << found;
 }
 
-TEST(SameColumns, AreATargetThatBeginsBeforeTheInputEnds) {
+TEST(SameColumns, FindATargetThatBeginsBeforeTheInputEnds) {
   const auto overlapping = [](int64_t by) {
     return said_of(compared({32, 12}, 4, [by](int64_t first, int64_t i) {
       return i < by ? any(first + 12 - by + i) : any(first + 7777 + i);
@@ -145,7 +145,7 @@ TEST(SameColumns, AreATargetThatBeginsBeforeTheInputEnds) {
   EXPECT_EQ(overlapping(3), "") << "the model forecasts one more step of its input";
 }
 
-TEST(SameColumns, AreInformationWhereTheWholeInputComesOut) {
+TEST(SameColumns, AreAnInfoIfTheModelReproducesItsInput) {
   SameColumns same = compared({32, 6}, 6, [](int64_t first, int64_t i) { return any(first + i); });
   same.narrowest = 8;
   EXPECT_NE(said_of(same).find("info: the target is the whole input"), std::string::npos) << said_of(same);
@@ -156,7 +156,7 @@ TEST(SameColumns, AreInformationWhereTheWholeInputComesOut) {
   EXPECT_EQ(said_of(same), "");
 }
 
-TEST(SameColumns, AreFoundWhereTimeComesFirst) {
+TEST(SameColumns, AreFoundIfTimeIsTheFirstDimension) {
   constexpr int64_t times = 5, samples = 64;
   SameColumns same;
   for (int look = 0; look < 4; ++look) {
@@ -204,7 +204,7 @@ std::string said_of(const TokenShift& shift) {
   return findings.empty() ? "" : findings[0].message;
 }
 
-TEST(TokenShift, IsTwoWhereTargetsAreMovedTwice) {
+TEST(TokenShift, IsTwoIfTargetsAreShiftedTwice) {
   const std::string found = said_of(shifted(2, 15, 0));
   EXPECT_NE(found.find("shifted by 2 positions"), std::string::npos) << found;
   EXPECT_NE(said_of(shifted(2, 15, 0, 1, /*is_ignored=*/true)), "");
@@ -219,7 +219,7 @@ TEST(TokenShift, CountsFromWhereTheScoresBegin) {
   EXPECT_EQ(said_of(shifted(2, 14, 1)), "") << "the loss leaves the first place out";
 }
 
-TEST(TokenShift, IsFoundWhereTimeComesFirst) {
+TEST(TokenShift, IsFoundIfTimeIsTheFirstDimension) {
   const auto said_of_time_first = [](int64_t moved) {
     TokenShift shift;
     for (int64_t look = 0; look < 3; ++look) {
@@ -238,13 +238,13 @@ TEST(TokenShift, IsFoundWhereTimeComesFirst) {
   EXPECT_EQ(said_of_time_first(1), "");
 }
 
-TEST(TokenShift, IsSilentWhereAnotherLossLearnsTheNextWord) {
+TEST(TokenShift, IsNotReportedIfAnotherLossLearnsTheNextWord) {
   TokenShift shift = shifted(2, 15, 0);
   shift.takes_next = true;
   EXPECT_EQ(said_of(shift), "");
 }
 
-TEST(TokenShift, IsZeroOfAModelThatCopiesWithoutLookingAhead) {
+TEST(TokenShift, IsZeroForAModelThatCopiesItsInput) {
   TokenShift shift = shifted(0, 16, 0, 0.001);
   EXPECT_EQ(said_of(shift), "") << "the model may see the whole text, like an auto-encoder";
   shift.is_causal = true;
@@ -274,7 +274,7 @@ TEST(TargetRange, IsFromZeroToOne) {
   EXPECT_FALSE(is_wrong({0, 255, 0, 255}, 2)) << "too early";
 }
 
-TEST(TargetRange, LeavesOutWhatAMaskMayMark) {
+TEST(TargetRange, IgnoresValuesThatMayBeAMask) {
   EXPECT_FALSE(is_wrong({0, 1, 255, 1}));
   EXPECT_FALSE(is_wrong({0, 1, -1, 1}));
 }
@@ -309,7 +309,7 @@ bool is_misread(const std::vector<float>& values) {
   return !said("misread_input", model).empty();
 }
 
-TEST(InputRange, IsThatOfAnotherTypeBeyondAllNumbers) {
+TEST(InputRange, IsReportedForMisreadNumbers) {
   std::vector<float> values = numbers(64);
   EXPECT_FALSE(is_misread(values));
   values[5] = 0;
@@ -332,7 +332,7 @@ struct Shown {
   Layer layer() const { return Layer(Module(&raw)); }
 };
 
-TEST(TinyInput, IsToldWhereTheLossStays) {
+TEST(TinyInput, IsReportedIfTheLossStays) {
   const Shown linear("Linear", LOUPE_FAMILY_LINEAR), norm("LayerNorm", LOUPE_FAMILY_NORMALIZATION);
   const auto tells = [](double largest, bool is_stuck, const Shown& shown) {
     Model model("");
@@ -384,7 +384,7 @@ bool goes_over_batch(const Sizes& sizes, bool over_rows, int64_t targets, int st
   return any_said;
 }
 
-TEST(SoftmaxLook, FindsOneThatGoesOverTheSamples) {
+TEST(SoftmaxLook, FindsASoftmaxOverTheSamples) {
   EXPECT_TRUE(goes_over_batch({20, 12}, true, 20));
   EXPECT_FALSE(goes_over_batch({20, 12}, true, 20, 2)) << "too early";
   EXPECT_FALSE(goes_over_batch({20, 12}, false, 20));
@@ -447,7 +447,7 @@ std::string said_of_passes(const std::function<double(int64_t count)>& factor, c
   return text;
 }
 
-TEST(Accumulation, IsUnevenWhereFewAndManyTargetsWeighAlike) {
+TEST(Accumulation, IsUnevenIfFewAndManyTargetsWeighTheSame) {
   const std::vector<int64_t> counts{2, 2, 2, 20};
   const std::string found = said_of_passes([](int64_t) { return 0.25; }, counts);
   EXPECT_NE(found.find("over 2 to 20 targets each"), std::string::npos) << found;
@@ -455,7 +455,7 @@ TEST(Accumulation, IsUnevenWhereFewAndManyTargetsWeighAlike) {
   EXPECT_EQ(said_of_passes([](int64_t) { return 0.25; }, {20, 20, 19, 20}), "");
 }
 
-TEST(Accumulation, IsSummedWhereNothingDividesThePasses) {
+TEST(Accumulation, IsReportedAsASumIfThePassesAreNotDivided) {
   const std::vector<int64_t> counts{20, 20, 20, 20};
   const std::string found = said_of_passes([](int64_t) { return 1; }, counts);
   EXPECT_NE(found.find("without dividing them by 4"), std::string::npos) << found;
@@ -496,7 +496,7 @@ bool repeats(int64_t distinct, int batches = 8, bool has_own_targets = false, bo
   return any_said;
 }
 
-TEST(RepeatedRows, AreThereSoManyTimesEach) {
+TEST(RepeatedRows, AreReportedIfEachRepeatsEquallyOften) {
   EXPECT_TRUE(repeats(3));
   EXPECT_FALSE(repeats(3, 7)) << "too early";
   EXPECT_FALSE(repeats(12));
@@ -506,7 +506,7 @@ TEST(RepeatedRows, AreThereSoManyTimesEach) {
   EXPECT_FALSE(repeats(3, 8, false, /*is_whole=*/true)) << "states and words may repeat";
 }
 
-TEST(RepeatedRows, AreInformationWhereTheModelIsRandomByItself) {
+TEST(RepeatedRows, AreAnInfoIfTheModelIsRandom) {
   const auto severity = [](float noise) {
     Model model("");
     RepeatedRows& repeats = model.passing.repeats;
@@ -526,7 +526,7 @@ TEST(RepeatedRows, AreInformationWhereTheModelIsRandomByItself) {
   EXPECT_EQ(severity(0.1F), uint32_t{LOUPE_SEVERITY_INFO}) << "several codes may be drawn for one sample";
 }
 
-TEST(RepeatedRows, AreLookedForInTheFirstBatchesOnly) {
+TEST(RepeatedRows, AreSearchedInTheFirstBatchesOnly) {
   RepeatedRows repeats;
   const auto take = [&](int64_t distinct) {
     repeats.take(
@@ -537,7 +537,7 @@ TEST(RepeatedRows, AreLookedForInTheFirstBatchesOnly) {
   EXPECT_EQ(take(3), 0);
 }
 
-TEST(HeldFrozen, IsToldWithItsShare) {
+TEST(HeldFrozen, IsReportedWithItsShare) {
   const Shown words("Embedding", LOUPE_FAMILY_EMBEDDING);
   const int64_t sizes[] = {30, 1};
   const auto told = [&](uint32_t more_flags) {
@@ -582,7 +582,7 @@ std::string said_of_losses(const std::vector<double>& trained, const std::vector
   return findings.empty() ? "" : findings[0].message;
 }
 
-TEST(UnrelatedValidation, IsOneThatNeverFell) {
+TEST(UnrelatedValidation, IsReportedIfTheValidationLossNeverFell) {
   const std::vector<double> falls{2, 1, 0.5, 0.3, 0.2};
   EXPECT_NE(said_of_losses(falls, {2.1, 2.2, 2.1, 2.2, 2.3}, false).find("does not use what was learned"),
             std::string::npos);
@@ -590,7 +590,7 @@ TEST(UnrelatedValidation, IsOneThatNeverFell) {
   EXPECT_EQ(said_of_losses({2, 1.9, 1.8, 1.7, 1.6}, {2.1, 2.2, 2.1, 2.2, 2.3}, false), "");
 }
 
-TEST(UnrelatedValidation, IsThatOfAnotherModelThatFallsBehind) {
+TEST(UnrelatedValidation, IsReportedForAnotherModelThatFallsBehind) {
   const std::vector<double> falls{1.3, 1, 0.8, 0.7, 0.5}, grows{1.25, 1.5, 1.8, 2, 3};
   const std::string found = said_of_losses(falls, grows, true, /*has_batch_norm=*/true);
   EXPECT_NE(found.find("the validation runs another model"), std::string::npos) << found;

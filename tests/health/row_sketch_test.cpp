@@ -40,7 +40,7 @@ TEST(RowSketch, KnowsEachOfAFewRows) {
   EXPECT_EQ(compare(sketch, 200, 200).known, 100);
 }
 
-TEST(RowSketch, HoldsTheSameOfManyRowsInWhateverOrderTheyCome) {
+TEST(RowSketch, HoldsTheSameRowsInAnyOrder) {
   RowSketch sketch;
   take(sketch, 10000, 10000);
   take(sketch, 0, 10000);
@@ -52,7 +52,7 @@ TEST(RowSketch, HoldsTheSameOfManyRowsInWhateverOrderTheyCome) {
   EXPECT_EQ(unseen.known, 0);
 }
 
-TEST(RowSketch, TellsRowsApartThatAreEqualInAFewElements) {
+TEST(RowSketch, DistinguishesRowsThatAreEqualInAFewElements) {
   RowSketch sketch;
   sketch.take(7, [] { return uint64_t{1}; });
   EXPECT_FALSE(sketch.has(7, [] { return uint64_t{2}; }));
@@ -60,7 +60,7 @@ TEST(RowSketch, TellsRowsApartThatAreEqualInAFewElements) {
   EXPECT_TRUE(sketch.has(7, [] { return uint64_t{1}; }));
 }
 
-TEST(SharedRows, AreNotLookedForWhereRowsComeAgainInTheFirstEpochOrNothingIsValidated) {
+TEST(SharedRows, AreNotSearchedIfRowsRepeatInTheFirstEpochOrNothingIsValidated) {
   SharedRows recurring, alone, usual;
   recurring.first_seen = 100;
   recurring.first_again = 3;
@@ -79,7 +79,7 @@ TEST(SharedRows, AreNotLookedForWhereRowsComeAgainInTheFirstEpochOrNothingIsVali
   EXPECT_FALSE(usual.is_off);
 }
 
-TEST(SharedRows, KnowTheTrainingOnceNearlyAllOfItsRowsComeAgain) {
+TEST(SharedRows, KnowTheTrainingRowsOnceNearlyAllRepeat) {
   SharedRows rows, changing;
   for (SharedRows* each : {&rows, &changing}) {
     each->was_validated = true;

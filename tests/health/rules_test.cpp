@@ -63,7 +63,7 @@ TEST(RulesOfHealth, HaveEachACaseInTheZooOrATest) {
   }
 }
 
-TEST(RulesOfHealth, SayInTheirRowsWhatIsMeasuredAndWhatToDo) {
+TEST(RulesOfHealth, HaveAMeasuredValueAndAnAdvice) {
   for (const Rule& rule : rules()) {
     EXPECT_STRNE(rule.remedy, "") << rule.name;
     const bool is_measured = *rule.measure != '\0' || !rule.limits.empty();
@@ -109,7 +109,7 @@ struct ThreeLayers {
   testing::JudgedFindings judged;
 };
 
-TEST(VanishingGradient, IsNotSaidWhileAWeightThatBeganWithZerosIsFarSmallerThanUsual) {
+TEST(VanishingGradient, IsNotReportedWhileAWeightThatBeganWithZerosIsVerySmall) {
   EXPECT_TRUE(ThreeLayers().is_told("vanishing_gradient", When::window));
   ThreeLayers net;
   net.model.parameters.back().began_at_zero = true;
@@ -119,7 +119,7 @@ TEST(VanishingGradient, IsNotSaidWhileAWeightThatBeganWithZerosIsFarSmallerThanU
   EXPECT_TRUE(net.is_told("vanishing_gradient", When::window)) << "it has grown";
 }
 
-TEST(NothingTrainable, IsNotSaidOfAModelWhoseParametersStepThoughTheyWereFrozenAtATick) {
+TEST(NothingTrainable, IsNotReportedIfFrozenParametersStepAgain) {
   ThreeLayers frozen, critic;
   frozen.matrix.flags = critic.matrix.flags = 0;
   critic.model.step.sums.counts.stepped = 3;
@@ -128,7 +128,7 @@ TEST(NothingTrainable, IsNotSaidOfAModelWhoseParametersStepThoughTheyWereFrozenA
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(critic.is_told("nothing_trainable", When::optimizer));
 }
 
-TEST(NothingTrainable, IsNotSaidOfACriticThatIsFrozenWhileThePolicySteps) {
+TEST(NothingTrainable, IsNotReportedForACriticFrozenWhileThePolicySteps) {
   ThreeLayers critic;
   critic.model.steps = 10;
   for (int i = 0; i < 40; ++i) {
@@ -139,7 +139,7 @@ TEST(NothingTrainable, IsNotSaidOfACriticThatIsFrozenWhileThePolicySteps) {
   for (int i = 0; i < 32; ++i) EXPECT_EQ(critic.is_told("nothing_trainable", When::optimizer), i == 31) << i;
 }
 
-TEST(RulesOfHealth, HaveEachAnExampleForExplain) {
+TEST(RulesOfHealth, HaveAnExampleForExplain) {
   for (const Rule& rule : rules()) {
     const std::string fault = rule.lines_with('-'), repair = rule.lines_with('+');
     for (const std::string& code : {fault, repair}) {
@@ -155,7 +155,7 @@ TEST(RulesOfHealth, HaveEachAnExampleForExplain) {
   }
 }
 
-TEST(RulesOfHealth, BringAboutOtherRulesThatThereAre) {
+TEST(RulesOfHealth, NameOnlyExistingRulesAsEffects) {
   for (const Rule& rule : rules()) {
     for (const Effects& each : rule.brings_about) {
       for (const char* effect : each.effects) {

@@ -44,7 +44,7 @@ class ThirdParty(unittest.TestCase):
                 self.assertEqual(len(self.faults(path, line)), 1, line)
                 self.assertIn(f"finds {name},", self.faults(path, line)[0])
 
-    def test_what_is_listed_or_only_mentioned_is_no_fault(self):
+    def test_listed_or_only_mentioned_libraries_are_accepted(self):
         for line in ("find_package(yaml-cpp REQUIRED)", "# find_package(OpenSSL)", "find_program(LOUPE_GZIP gzip)",
                      "pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)", "include(FindLibTorch)"):
             self.assertEqual(self.faults("host/CMakeLists.txt", line), [], line)
@@ -76,7 +76,7 @@ class ThirdParty(unittest.TestCase):
             self.assertEqual(files[part["Name"]]["Copyright"], part["Copyright"])
             self.assertLessEqual(set(third_party.licenses_of(part)), texts, part["Name"])
 
-    def test_a_wheel_whose_notices_lack_something_is_found(self):
+    def test_reports_a_wheel_with_missing_notices(self):
         names = [f"==== {part['Name']}, compiled into Loupe" for part in third_party.COMPILED]
         for told, carried, faults in (
             (names + ["==== libdw-0.188.so of elfutils, x"], "libdw-0-f770356f.188.so", 0),

@@ -44,11 +44,11 @@ std::set<uint32_t> taps_of(const char* gatherer, const char* label, std::string*
 
 class ModuleGatherers : public testing::TestWithParam<Expected> {};
 
-TEST_P(ModuleGatherers, SubscribeToTheirOwnTapAlone) {
+TEST_P(ModuleGatherers, SubscribeOnlyToTheirOwnTap) {
   EXPECT_EQ(taps_of(GetParam().gatherer, GetParam().label), std::set<uint32_t>{GetParam().tap});
 }
 
-TEST_P(ModuleGatherers, RefuseToWatchNoModule) {
+TEST_P(ModuleGatherers, RefuseToWatchWithoutAModule) {
   std::string refusal;
   const lt::Bench bench = probe_bench([&](Probe& probe) {
     try {
@@ -61,7 +61,7 @@ TEST_P(ModuleGatherers, RefuseToWatchNoModule) {
   EXPECT_NE(refusal.find("'" + std::string(GetParam().gatherer) + "' watches modules"), std::string::npos) << refusal;
 }
 
-TEST_P(ModuleGatherers, RefuseALabelTooManyOrTooFew) {
+TEST_P(ModuleGatherers, RefuseMissingOrExtraLabels) {
   std::string refusal;
   EXPECT_TRUE(taps_of(GetParam().gatherer, GetParam().label != nullptr ? nullptr : "weight", &refusal).empty());
   const char* words = GetParam().label != nullptr ? "needs the name of a parameter" : "takes no parameter";
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(All, ModuleGatherers,
                                          Expected{"optimizer_step", LOUPE_TAP_OPTIMIZER_STEP, "weight"}),
                          [](const auto& info) { return std::string(info.param.gatherer); });
 
-TEST(ParameterGatherers, PassOnThatTheModuleHasNoSuchParameter) {
+TEST(ParameterGatherers, ReportThatTheModuleHasNoSuchParameter) {
   std::string refusal;
   EXPECT_TRUE(taps_of("optimizer_step", "missing", &refusal).empty());
   EXPECT_NE(refusal.find("'missing'"), std::string::npos) << refusal;
@@ -90,7 +90,7 @@ TEST(AttributeGatherer, WatchesTheTapOfAttributes) {
   EXPECT_EQ(taps_of("attribute", "weight"), std::set<uint32_t>{LOUPE_TAP_ATTRIBUTE});
 }
 
-TEST(PushGatherer, WatchesPushesAndNoModule) {
+TEST(PushGatherer, WatchesOnlyPushes) {
   std::string refusal;
   EXPECT_TRUE(taps_of("push", nullptr, &refusal).empty());
   EXPECT_NE(refusal.find("not a module"), std::string::npos) << refusal;

@@ -22,11 +22,11 @@ Names looked_at(const std::string& yaml) {
   return bench.layers(output_tag);
 }
 
-TEST(OutputActivationLens, LooksAtActivationsFunctionsAndDropoutsByDefault) {
+TEST(OutputActivationLens, WatchesActivationsFunctionsAndDropoutsByDefault) {
   EXPECT_EQ(looked_at("{}"), (Names{"body.act", "body.drop", "body.fc:relu"}));
 }
 
-TEST(OutputActivationLens, LeavesFamiliesOutWhenToldTo) {
+TEST(OutputActivationLens, LeavesFamiliesOutByOption) {
   EXPECT_EQ(looked_at("{dropout: false}"), (Names{"body.act", "body.fc:relu"}));
   EXPECT_EQ(looked_at("{activation: false}"), Names{"body.drop"});
 }
@@ -41,7 +41,7 @@ Names told_by(const std::string& yaml) {
   return bench.told();
 }
 
-TEST(OutputActivationLens, SaysOnceThatItLooksAtNothing) {
+TEST(OutputActivationLens, SaysOnceThatItWatchesNothing) {
   EXPECT_EQ(told_by("{activation: false}"),
             Names{"it watches nothing, so it shows nothing: none of the model's 2 modules match its options; "
                   "include names modules by type (here Linear, ReLU), family or name"});
@@ -55,7 +55,7 @@ TEST(OutputActivationLens, DoesNotSayThatItLooksAtNothingWhereWhatItLookedAtIsGo
   EXPECT_EQ(bench.told(), Names{});
 }
 
-TEST(OutputActivationLens, SaysOnceThatIncludeTookThePlaceOfWhatItLooksAtByDefault) {
+TEST(OutputActivationLens, SaysOnceThatIncludeReplacedTheDefault) {
   const Names told = told_by("{include: [Linear]}");
   ASSERT_EQ(told.size(), 1U);
   EXPECT_NE(told[0].find("instead of the module that it watches by default; an entry written with a +"),
@@ -66,7 +66,7 @@ TEST(OutputActivationLens, SaysOnceThatIncludeTookThePlaceOfWhatItLooksAtByDefau
   }
 }
 
-TEST(OutputActivationLens, IntroducesProbabilities) {
+TEST(OutputActivationLens, DeclaresItsTagsAsProbabilities) {
   LensBench bench("output_activation"), alone("output_activation", "{warning_plot: false}");
   bench.tick();
   EXPECT_EQ(bench.tags(), (Names{output_tag, worst_output}));
@@ -92,7 +92,7 @@ TEST(OutputActivationLens, ShowsEachLayersRatesAndTheWorstOfAll) {
   EXPECT_EQ(bench.number(worst_output, "", "worst death_rate"), 0.5);
 }
 
-TEST(OutputActivationLens, AggregatesAnEpochAsToldAlsoByQuantiles) {
+TEST(OutputActivationLens, AggregatesAnEpochByItsOptionsIncludingQuantiles) {
   for (const char* inplace : {"true", "false"}) {
     LensBench bench("output_activation",
                     std::string("{activation_aggregation: median, death_aggregation: max, inplace: ") + inplace + "}");
@@ -104,7 +104,7 @@ TEST(OutputActivationLens, AggregatesAnEpochAsToldAlsoByQuantiles) {
   }
 }
 
-TEST(OutputActivationLens, CountsAsActiveWhatIsAboveEps) {
+TEST(OutputActivationLens, CountsValuesAboveEpsAsActive) {
   LensBench bench("output_activation", "{eps: 0.5}");
   bench.forward(bench.add("act", "ReLU"), tensor({0.4, 0.5, 0.6, -2}, {1, 4}));
   bench.tick();
@@ -112,7 +112,7 @@ TEST(OutputActivationLens, CountsAsActiveWhatIsAboveEps) {
   EXPECT_EQ(bench.number(output_tag, "act", "death_rate"), 0.5);
 }
 
-TEST(OutputActivationLens, HandsItsOptionsOn) {
+TEST(OutputActivationLens, PassesItsOptionsOn) {
   const auto death = [](const char* yaml, const lt::Tensor& output, lt::Pass pass) {
     LensBench bench("output_activation", yaml);
     bench.forward(bench.add("act", "ReLU"), output, pass);
@@ -146,7 +146,7 @@ TEST(OutputActivationLens, ForgetsADetachedModule) {
   EXPECT_EQ(bench.number(worst_output, "", "worst activation_rate"), 1);
 }
 
-TEST(OutputActivationLens, NamesNanEventsAndKeepsThemOutOfTheWorst) {
+TEST(OutputActivationLens, CountsNaNEventsAndLeavesThemOutOfTheWorst) {
   LensBench bench("output_activation");
   const lt::Module bad = bench.add("bad", "ReLU"), good = bench.add("good", "ReLU");
   bench.tick();
@@ -179,7 +179,7 @@ TEST(ParameterGradientActivationLens, ShowsEachParametersRatesAndTheWorstOfAllAn
   EXPECT_TRUE(bench.is_silent());
 }
 
-TEST(ParameterGradientActivationLens, IntroducesAPlotAParameterAndTheWarnings) {
+TEST(ParameterGradientActivationLens, DeclaresAPlotPerParameterAndTheWarnings) {
   LensBench all("parameter_gradient_activation"),
       biases("parameter_gradient_activation", "{warning_plot: false, parameters: bias}");
   for (LensBench* each : {&all, &biases}) {
@@ -194,7 +194,7 @@ TEST(ParameterGradientActivationLens, IntroducesAPlotAParameterAndTheWarnings) {
   EXPECT_EQ(biases.tags(), Names{bias_tag});
 }
 
-TEST(ParameterGradientActivationLens, AggregatesAsTold) {
+TEST(ParameterGradientActivationLens, AggregatesByItsOptions) {
   LensBench bench("parameter_gradient_activation", "{activation_aggregation: min, death_aggregation: Q3}");
   const lt::Module fc = bench.add("fc", "Linear", weight_and_bias);
   for (const std::vector<double>& gradient : {std::vector<double>{1, 1}, {0, 1}, {0, 0}})
@@ -204,7 +204,7 @@ TEST(ParameterGradientActivationLens, AggregatesAsTold) {
   EXPECT_EQ(bench.number(bias_tag, "fc", "death_rate"), 0.75);
 }
 
-TEST(ParameterGradientActivationLens, NamesNanEventsAndForgetsADetachedModule) {
+TEST(ParameterGradientActivationLens, CountsNaNEventsAndForgetsADetachedModule) {
   LensBench bench("parameter_gradient_activation");
   const lt::Module fc = bench.add("fc", "Linear", weight_and_bias);
   bench.gradient(fc, "bias", tensor({NAN, 1}));

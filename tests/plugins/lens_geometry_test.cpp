@@ -54,14 +54,14 @@ TEST_P(GeometryLens, ShowsNormsAndCorrelations) {
   EXPECT_NEAR(shown.band(correlation(), "fc", "min").first, 1, 1e-6);
 }
 
-TEST_P(GeometryLens, ReckonsCorrelationsWithAnEpsilonAndTheFirstAsZeroWhenToldTo) {
+TEST_P(GeometryLens, ComputesCorrelationsWithAnEpsilonAndTheFirstAsZeroByOption) {
   make("{correlation_eps: 1, first_correlation: true}");
   see(1, 0);
   see(1, 0);
   EXPECT_EQ(tick().band(correlation(), "fc", "min"), std::pair(0.0, 0.5));
 }
 
-TEST_P(GeometryLens, LeavesCorrelationOutWhenToldTo) {
+TEST_P(GeometryLens, LeavesCorrelationOutByOption) {
   make("{compute_correlation: false}");
   see(1, 0);
   const LensBench& shown = tick();
@@ -69,7 +69,7 @@ TEST_P(GeometryLens, LeavesCorrelationOutWhenToldTo) {
   EXPECT_EQ(shown.layers(norm()), Names{"fc"});
 }
 
-TEST_P(GeometryLens, NormalizesBySizeWhenToldTo) {
+TEST_P(GeometryLens, NormalizesBySizeByOption) {
   make("{normalize_by_size: true}");
   see(3, 3);
   EXPECT_NEAR(tick().value(norm(), "fc", "mean"), 3, 1e-9);
@@ -90,7 +90,7 @@ TEST_P(GeometryLens, ShowsTheLinesAndBandsAskedForAlsoQuantiles) {
   }
 }
 
-TEST_P(GeometryLens, IntroducesANormAndABoundedCorrelation) {
+TEST_P(GeometryLens, DeclaresANormAndABoundedCorrelation) {
   make("{log_scale: true}");
   const lt::Tag norms = tick().tag(norm()), correlations = tick().tag(correlation());
   EXPECT_EQ(norms.type, static_cast<uint32_t>(LOUPE_SCALE_NUMERICAL));
@@ -112,7 +112,7 @@ TEST_P(GeometryLens, ShowsNothingAtATickWithoutData) {
   EXPECT_TRUE(tick().is_silent());
 }
 
-TEST_P(GeometryLens, NamesNanEventsAndKeepsThemOutOfTheMean) {
+TEST_P(GeometryLens, CountsNaNEventsAndLeavesThemOutOfTheMean) {
   make();
   see(3, 4);
   see(NAN, 4);
@@ -169,7 +169,7 @@ TEST_P(ParameterGeometryLens, ShowsALayerWithoutBiasInTheWeightsPlotsAlone) {
   EXPECT_EQ(bench.layers(tag("Bias")), Names{"with"});
 }
 
-TEST_P(ParameterGeometryLens, LooksAtContainersThatOwnAParameter) {
+TEST_P(ParameterGeometryLens, WatchesContainersThatOwnAParameter) {
   LensBench bench(GetParam().lens, "{parameters: [scale_factor]}");
   bench.add("", "Net", {{"scale_factor", {2, 2}}}, LOUPE_MODULE_ROOT);
   bench.add("fc", "Linear", {{"weight", {2, 2}}});
@@ -178,7 +178,7 @@ TEST_P(ParameterGeometryLens, LooksAtContainersThatOwnAParameter) {
   EXPECT_FALSE(bench.has_value(tag("Weight"), "fc", "mean"));
 }
 
-TEST_P(ParameterGeometryLens, LooksAtEveryParameterByDefaultAndShowsItAsWeightOrBias) {
+TEST_P(ParameterGeometryLens, WatchesEveryParameterByDefaultAndShowsItAsWeightOrBias) {
   LensBench bench(GetParam().lens);
   bench.add("lstm", "LSTM",
             {{"weight_ih_l0", {2, 2}}, {"weight_hh_l0", {2, 2}}, {"bias_ih_l0", {2}}, {"bias_hh_l0", {2}}});
@@ -190,7 +190,7 @@ TEST_P(ParameterGeometryLens, LooksAtEveryParameterByDefaultAndShowsItAsWeightOr
   EXPECT_EQ(bench.layers(tag("Bias")), (Names{"attention", "fc", "lstm.bias_hh_l0", "lstm.bias_ih_l0"}));
 }
 
-TEST_P(ParameterGeometryLens, TellsOnceOfAParameterThatNoModuleHas) {
+TEST_P(ParameterGeometryLens, ReportsAnUnknownParameterOnce) {
   LensBench bench(GetParam().lens, "{parameters: [wieght, bias, '*_l0']}");
   bench.add("fc", "Linear", weight_and_bias);
   for (int i = 0; i < 2; ++i) bench.tick();
@@ -199,7 +199,7 @@ TEST_P(ParameterGeometryLens, TellsOnceOfAParameterThatNoModuleHas) {
   EXPECT_NE(bench.told()[1].find("no parameter fits '*_l0'"), std::string::npos);
 }
 
-TEST_P(ParameterGeometryLens, SaysOnceThatAModelWithoutParametersGivesItNothing) {
+TEST_P(ParameterGeometryLens, ReportsAModelWithoutParametersOnce) {
   LensBench bench(GetParam().lens);
   bench.add("act", "ReLU");
   for (int i = 0; i < 2; ++i) bench.tick();
@@ -217,7 +217,7 @@ TEST(ParameterDifferenceLens, AnswersToTheOriginalsName) {
 }
 
 // The option `gradient` of the lenses that watch gradients of parameters.
-TEST(GradientOption, TakesTheGradientOfTheStepWhenToldTo) {
+TEST(GradientOption, UsesTheGradientOfTheStepByOption) {
   for (const auto& [lens, tag] :
        std::vector<std::pair<const char*, const char*>>{{"gradient_geometry", "Weight Gradient Norm"},
                                                         {"parameter_gradient_activation", "Weight Gradient Activation"},

@@ -66,7 +66,7 @@ TEST_F(HistogramsLens, SpreadsOutputsOverBinsThatAscendFromNegativeToPositive) {
   EXPECT_EQ(shown.counts.back(), 1);
 }
 
-TEST_F(HistogramsLens, ShowsEachEpochByItself) {
+TEST_F(HistogramsLens, ShowsEachEpochSeparately) {
   bench_.forward(relu_, tensor({1, 1, 1}));
   EXPECT_EQ(total(output()), 3);
   bench_.forward(relu_, tensor({4}));
@@ -86,7 +86,7 @@ TEST_F(HistogramsLens, ShowsGradientsAndParametersAtTheTick) {
   EXPECT_EQ(bench_.tags(), (Names{output_tag, gradient_tag, weight_tag}));
 }
 
-TEST(HistogramsLensOptions, SayWhatIsWatched) {
+TEST(HistogramsLensOptions, SelectTheWatchedTensors) {
   struct Watched {
     const char* yaml;
     Names outputs, gradients, weights, biases;
@@ -111,7 +111,7 @@ TEST(HistogramsLensOptions, SayWhatIsWatched) {
   EXPECT_TRUE(none.tags().empty());
 }
 
-TEST_F(HistogramsLens, NamesNanApartFromTheBins) {
+TEST_F(HistogramsLens, CountsNaNSeparatelyFromTheBins) {
   bench_.forward(relu_, tensor({1, NAN, 1}));
   bench_.forward(relu_, tensor({1, INFINITY}));
   EXPECT_EQ(total(output()), 3);

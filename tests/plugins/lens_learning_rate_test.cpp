@@ -40,7 +40,7 @@ TEST_F(LearningRateLens, ShowsWhatIsSetInAnEpochWithoutSteps) {
   EXPECT_EQ(rate("SGD"), 0.3);
 }
 
-TEST_F(LearningRateLens, ShowsMomentumWhenToldToAndNothingThatAnOptimizerDoesNotSay) {
+TEST_F(LearningRateLens, ShowsMomentumByOptionAndOnlyWhatTheOptimizerHas) {
   step_with("Own", NAN, 0.9);
   EXPECT_FALSE(rate("Own"));
   EXPECT_TRUE(bench_.tag("Learning Rate").big);
@@ -51,7 +51,7 @@ TEST_F(LearningRateLens, ShowsMomentumWhenToldToAndNothingThatAnOptimizerDoesNot
   EXPECT_EQ(bench_.number("Momentum", "", "Adam"), 0.8);
 }
 
-TEST_F(LearningRateLens, ShowsNothingWithoutAnOptimizerAndNoMomentumUnlessToldTo) {
+TEST_F(LearningRateLens, ShowsNothingWithoutAnOptimizerAndNoMomentumByDefault) {
   bench_.step();
   bench_.tick();
   EXPECT_TRUE(bench_.is_silent());

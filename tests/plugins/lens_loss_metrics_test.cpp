@@ -136,7 +136,7 @@ TEST(LossMetricsLens, ShowsALossModulesValuesBySplit) {
   EXPECT_EQ(bench.loss("val_loss mean"), 7);
 }
 
-TEST(LossMetricsLens, LetsTheLossModuleGoBeforePushesOfTheSameName) {
+TEST(LossMetricsLens, PrefersTheLossModuleToPushesOfTheSameName) {
   Losses bench;
   bench.forward(bench.add_loss(), tensor({2}));
   bench.push_loss(100);
@@ -146,7 +146,7 @@ TEST(LossMetricsLens, LetsTheLossModuleGoBeforePushesOfTheSameName) {
   EXPECT_EQ(bench.loss("val_loss mean"), 9);
 }
 
-TEST(LossMetricsLens, LeavesLossModulesAloneWhenToldToAndModulesOfTheModelAlways) {
+TEST(LossMetricsLens, IgnoresLossModulesByOptionAndTheModelsModulesAlways) {
   Losses without("{loss_fn: false}"), with;
   without.forward(without.add_loss(), tensor({2}));
   with.forward(with.add("fc", "Linear", {{"weight", {2, 2}}}), tensor({2}));
@@ -156,7 +156,7 @@ TEST(LossMetricsLens, LeavesLossModulesAloneWhenToldToAndModulesOfTheModelAlways
   }
 }
 
-TEST(LossMetricsLens, TellsOnceOfAMetricThatIsMisspeltAndNotOfOneThatComesLater) {
+TEST(LossMetricsLens, ReportsAMisspeltMetricOnceButNoneThatComesLater) {
   Losses bench("{metrics: [acuracy, top5, val_accuracy]}");
   for (int epoch = 0; epoch < 2; ++epoch) {
     bench.push_metric("accuracy", 0.5);
@@ -165,7 +165,7 @@ TEST(LossMetricsLens, TellsOnceOfAMetricThatIsMisspeltAndNotOfOneThatComesLater)
   EXPECT_EQ(bench.told(), Names{"no metric 'acuracy' was pushed so far; did you mean 'accuracy'?"});
 }
 
-TEST(LossMetricsLens, TellsSeveralLossModulesApart) {
+TEST(LossMetricsLens, DistinguishesSeveralLossModules) {
   Losses bench;
   const lt::Module generator = bench.add_loss("generator"), critic = bench.add_loss("critic");
   bench.forward(generator, tensor({1}));
@@ -181,7 +181,7 @@ TEST(LossMetricsLens, TellsSeveralLossModulesApart) {
   EXPECT_EQ(bench.loss("train_loss mean"), 3);
 }
 
-TEST(LossMetricsLens, HandsTheLossModulesOptionsOn) {
+TEST(LossMetricsLens, PassesTheLossModulesOptionsOn) {
   Losses bench("{evaluation_from_grad: false, loss_fn_inplace: false}");
   const lt::Module loss = bench.add_loss();
   bench.forward(loss, tensor({2}), without_gradients);
@@ -204,7 +204,7 @@ TEST(LossMetricsLens, ShowsEveryMetricUnlessSomeAreNamed) {
   }
 }
 
-TEST(LossMetricsLens, IntroducesBigNumericalPlotsTheMetricsOnceThereIsOne) {
+TEST(LossMetricsLens, DeclaresBigNumericalPlotsAndThatOfMetricsOnceThereIsOne) {
   Losses named("{metrics: [accuracy]}"), any;
   named.tick();
   any.tick();
@@ -218,7 +218,7 @@ TEST(LossMetricsLens, IntroducesBigNumericalPlotsTheMetricsOnceThereIsOne) {
   EXPECT_EQ(any.tags(), (Names{"Loss", "Metrics"}));
 }
 
-TEST(LossMetricsLens, PutsAllInOnePlotWhenToldTo) {
+TEST(LossMetricsLens, PutsAllInOnePlotByOption) {
   Losses bench("{separate_loss_and_metrics: false}");
   bench.push_loss(1);
   bench.push_metric("accuracy", 2);

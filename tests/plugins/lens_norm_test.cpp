@@ -18,7 +18,7 @@ lt::Module add_layer(LensBench& bench, const std::string& name, const std::vecto
   return layer;
 }
 
-TEST(OutputNormLens, LooksAtActivationsAndWhatIsIncluded) {
+TEST(OutputNormLens, WatchesActivationsAndIncludedModules) {
   for (const auto& [yaml, expected] :
        std::vector<std::pair<const char*, Names>>{{"{}", {"act"}},
                                                   {"{activation: false}", {}},
@@ -47,7 +47,7 @@ TEST(OutputNormLens, ComparesLayersAsSharesThatSumToOne) {
   EXPECT_EQ(bench.number(comparison, "", "a"), 0) << "if all norms are zero";
 }
 
-TEST(OutputNormLens, ComparesByTheAggregationToldElseByTheFirstLine) {
+TEST(OutputNormLens, ComparesByTheGivenAggregationOrTheFirstLine) {
   for (const auto& [yaml, tag, share] : std::vector<std::tuple<const char*, const char*, double>>{
            {"{comparison_aggregation: max}", "Max Output Norm Comparison", 3.0 / 5},
            {"{line: [min, mean]}", "Min Output Norm Comparison", 1.0 / 3},
@@ -61,7 +61,7 @@ TEST(OutputNormLens, ComparesByTheAggregationToldElseByTheFirstLine) {
   }
 }
 
-TEST(OutputNormLens, IntroducesItsTagsAsTheOptionsSay) {
+TEST(OutputNormLens, DeclaresItsTagsByTheOptions) {
   LensBench plain("output_norm"), other("output_norm", "{log_scale: true, comparison_plot: false}");
   plain.tick();
   other.tick();
@@ -74,7 +74,7 @@ TEST(OutputNormLens, IntroducesItsTagsAsTheOptionsSay) {
   EXPECT_TRUE(other.tag(output_tag).log_y);
 }
 
-TEST(OutputNormLens, HandsItsOptionsOn) {
+TEST(OutputNormLens, PassesItsOptionsOn) {
   const auto norm = [](const char* yaml, lt::Pass pass) {
     LensBench bench("output_norm", yaml);
     bench.forward(bench.add("act", "ReLU"), tensor({2}, {1, 4}), pass);
@@ -144,7 +144,7 @@ TEST(ParameterNormLens, NormalizesAndNamesItsLineAfterTheAggregation) {
   EXPECT_EQ(bench.number("Weight Norm", "fc", "median"), 2);
 }
 
-TEST(ParameterNormLens, IntroducesItsTagsAsTheOptionsSay) {
+TEST(ParameterNormLens, DeclaresItsTagsByTheOptions) {
   LensBench plain("parameter_norm"), log("parameter_norm", "{log_scale: true}"),
       alone("parameter_norm", "{comparison_plot: false, parameters: [biases]}");
   for (LensBench* bench : {&plain, &log, &alone}) {
@@ -160,7 +160,7 @@ TEST(ParameterNormLens, IntroducesItsTagsAsTheOptionsSay) {
   EXPECT_EQ(alone.tags(), Names{"Bias Norm"});
 }
 
-TEST(ParameterNormLens, NamesInfAndForgetsADetachedModule) {
+TEST(ParameterNormLens, CountsInfAndForgetsADetachedModule) {
   LensBench bench("parameter_norm");
   const lt::Module fc = add_linear(bench, "fc", tensor({INFINITY}));
   add_linear(bench, "other", tensor({1}));
@@ -192,7 +192,7 @@ TEST(ParameterConditionLens, NamesItsLineAfterTheAggregation) {
   EXPECT_NEAR(bench.value(condition_tag, "fc", "Q1"), 3, 1e-9);
 }
 
-TEST(ParameterConditionLens, IntroducesATagAParameterOnALogarithmicAxisWhenToldTo) {
+TEST(ParameterConditionLens, DeclaresATagPerParameterWithALogarithmicAxisByOption) {
   for (const bool log_scale : {false, true}) {
     LensBench bench("parameter_condition", log_scale ? "{log_scale: true, parameters: [weight, kernel]}" : "{}");
     bench.add("fc", "Custom", {{"weight", {2, 2}}, {"kernel", {2, 2}}, {"bias", {2}}});
@@ -240,7 +240,7 @@ TEST_F(UpdateRatioLens, ShowsAFrozenParameterAsUnmoved) {
   EXPECT_EQ(bench.number(ratio_tag, "fc", "mean"), 0);
 }
 
-TEST_F(UpdateRatioLens, NamesNanStepsAndTakesNoRatioFromThem) {
+TEST_F(UpdateRatioLens, CountsNaNStepsAndComputesNoRatioFromThem) {
   LensBench& bench = make({3, 4});
   step_to(NAN, 4);
   step_to(3, 4);
@@ -250,7 +250,7 @@ TEST_F(UpdateRatioLens, NamesNanStepsAndTakesNoRatioFromThem) {
   EXPECT_EQ(bench.number("Non-Finite Values", "fc", "Weight Update Ratio NaN"), 1);
 }
 
-TEST_F(UpdateRatioLens, IntroducesALogarithmicPlotWithWhatIsHealthy) {
+TEST_F(UpdateRatioLens, DeclaresALogarithmicPlotWithAHealthyRange) {
   make({1, 1}).tick();
   LensBench& bench = make({1, 1});
   bench.tick();
@@ -263,7 +263,7 @@ TEST_F(UpdateRatioLens, IntroducesALogarithmicPlotWithWhatIsHealthy) {
   EXPECT_FALSE(linear.tag(ratio_tag).log_y);
 }
 
-TEST_F(UpdateRatioLens, LooksAtTheParametersAndModulesAskedForAndShowsQuantiles) {
+TEST_F(UpdateRatioLens, WatchesTheGivenParametersAndModulesAndShowsQuantiles) {
   LensBench& biases = make({1, 1}, "{parameters: biases}");
   biases.live();
   EXPECT_FALSE(biases.has_tag(ratio_tag));

@@ -22,7 +22,7 @@ class OutputOption : public testing::TestWithParam<Case> {
   }
 };
 
-TEST_P(OutputOption, ChoosesTheOutputThatIsLookedAt) {
+TEST_P(OutputOption, ChoosesTheWatchedOutput) {
   EXPECT_TRUE(shows(", output: 1"));
   EXPECT_FALSE(shows(", output: 2"));
   EXPECT_FALSE(shows(""));

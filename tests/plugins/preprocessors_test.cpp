@@ -41,7 +41,7 @@ TEST(OutputActivationPreprocessor, CountsUnitsAlongTheLastDimensionWhenChannelsA
   EXPECT_DOUBLE_EQ(*last.get("death"), 1.0 / 3);
 }
 
-TEST(OutputActivationPreprocessor, AveragesOverAnEpochAndStartsAnewAfterIt) {
+TEST(OutputActivationPreprocessor, AveragesOverAnEpochAndStartsAgainAfterIt) {
   Stream stream("output_activation");
   stream.feed(tensor({1, 1}, {1, 2}));
   stream.feed(tensor({0, 1}, {1, 2}));
@@ -58,7 +58,7 @@ TEST(OutputActivationPreprocessor, TakesEpsAsTheLargestSilentMagnitude) {
   EXPECT_DOUBLE_EQ(*stream.get("activation"), 0.5);
 }
 
-TEST(OutputActivationPreprocessor, LeavesDeathOutWhenToldTo) {
+TEST(OutputActivationPreprocessor, LeavesDeathOutByOption) {
   Stream stream("output_activation", {{"death", false}});
   stream.feed(batch);
   EXPECT_EQ(stream.series(), Names{"activation"});
@@ -93,14 +93,14 @@ TEST(OutputActivationPreprocessor, CountsNanAndInfInsteadOfAveragingThem) {
   }
 }
 
-TEST(OutputActivationPreprocessor, MakesNothingOfAnEmptyTensor) {
+TEST(OutputActivationPreprocessor, IgnoresAnEmptyTensor) {
   Stream stream("output_activation");
   stream.feed(tensor({}, {0, 3}));
   EXPECT_FALSE(stream.get("activation"));
   EXPECT_FALSE(stream.get("death"));
 }
 
-TEST(OutputActivationPreprocessor, KeepsValuesOrQuantilesAsTold) {
+TEST(OutputActivationPreprocessor, KeepsValuesOrQuantilesByOption) {
   Stream running("output_activation"), sketched("output_activation", {{"quantiles", true}}),
       kept("output_activation", {{"inplace", false}});
   for (Stream* stream : {&running, &sketched, &kept}) {
@@ -171,7 +171,7 @@ TEST(LossModulePreprocessor, FilesALossByWhetherGradientsAreOnOrByTheModulesMode
   }
 }
 
-TEST(LossModulePreprocessor, NamesItsSeriesAsTold) {
+TEST(LossModulePreprocessor, NamesItsSeriesByOption) {
   EXPECT_EQ(Stream("loss_module", {{"train_loss", "fit"}, {"val_loss", "check"}}).series(), (Names{"fit", "check"}));
 }
 
@@ -209,7 +209,7 @@ TEST(ExplicitCallPreprocessor, KeepsWhatIsPushedToMemory) {
   EXPECT_EQ(stream.values("accuracy"), (Values{0.5, 1}));
 }
 
-TEST(ExplicitCallPreprocessor, TakesOnlyWhatItSelects) {
+TEST(ExplicitCallPreprocessor, KeepsOnlySelectedPushes) {
   for (const auto& [select, expected] :
        std::vector<std::pair<const char*, const char*>>{{"losses", "val_loss"}, {"metrics", "accuracy"}}) {
     Stream stream("explicit_call", {{"select", select}}, true);
@@ -228,7 +228,7 @@ TEST(ExplicitCallPreprocessor, CountsPushedNanAndForgetsItWithTheEpoch) {
   EXPECT_FALSE(stream.get("loss"));
 }
 
-TEST(ExplicitCallPreprocessor, TellsManyNamesApart) {
+TEST(ExplicitCallPreprocessor, DistinguishesManyNames) {
   Stream stream("explicit_call", {}, true);
   for (int round = 1; round <= 2; ++round) {
     for (int i = 0; i < 30; ++i) stream.bench().push_metric("name" + std::to_string(i), round * i);
@@ -250,7 +250,7 @@ TEST(OutputNormPreprocessor, TakesTheMeanOfTheSamplesNorms) {
   }
 }
 
-TEST(OutputNormPreprocessor, DividesByTheRootOfASamplesSizeWhenToldTo) {
+TEST(OutputNormPreprocessor, DividesByTheRootOfASamplesSizeByOption) {
   Stream stream("output_norm", {{"normalize", true}});
   stream.feed(tensor({2, 2, 2, 2, 4, 4, 4, 4}, {2, 4}));
   EXPECT_DOUBLE_EQ(*stream.get("norm"), 3);
@@ -304,7 +304,7 @@ class TensorGeometry : public Geometry, public testing::TestWithParam<const char
   TensorGeometry() : Geometry(GetParam()) {}
 };
 
-TEST_P(TensorGeometry, TakesTheNormAndDividesItByTheRootOfTheSizeWhenToldTo) {
+TEST_P(TensorGeometry, ComputesTheNormAndDividesItByTheRootOfTheSizeByOption) {
   feed({{3, 4}});
   EXPECT_EQ(norms(), Values{5});
   EXPECT_FALSE(stream_.get("correlation")) << "the first tensor has no previous one";
@@ -318,7 +318,7 @@ TEST_P(TensorGeometry, CorrelatesWithTheEventBefore) {
   expect_near(correlations(), {1, 0, -1, std::sqrt(0.5)});
 }
 
-TEST_P(TensorGeometry, CountsTheFirstCorrelationAsZeroWhenToldTo) {
+TEST_P(TensorGeometry, CountsTheFirstCorrelationAsZeroByOption) {
   Stream stream(GetParam(), {{"inplace", false}, {"first", true}});
   for (int i = 0; i < 2; ++i) stream.feed(tensor({1, 0}));
   expect_near(stream.values("correlation"), {0, 1});
@@ -336,19 +336,19 @@ TEST_P(TensorGeometry, CarriesCorrelationOverATick) {
   expect_near(correlations(), {-1});
 }
 
-TEST_P(TensorGeometry, HasNoCorrelationWithWhatIsZero) {
+TEST_P(TensorGeometry, HasNoCorrelationWithZero) {
   feed({{1, 0}, {0, 0}, {0, 0}, {1, 0}});
   EXPECT_EQ(norms().size(), 4U);
   EXPECT_FALSE(stream_.get("correlation"));
 }
 
-TEST_P(TensorGeometry, AddsEpsToWhatACorrelationIsDividedBy) {
+TEST_P(TensorGeometry, AddsEpsToTheDivisorOfACorrelation) {
   Stream stream(GetParam(), {{"inplace", false}, {"eps", 1.0}});
   for (int i = 0; i < 2; ++i) stream.feed(tensor({1}));
   EXPECT_EQ(stream.values("correlation"), Values{0.5});
 }
 
-TEST_P(TensorGeometry, LeavesCorrelationOutWhenToldTo) {
+TEST_P(TensorGeometry, LeavesCorrelationOutByOption) {
   EXPECT_EQ(Stream(GetParam(), {{"correlation", false}}).series(), Names{"norm"});
 }
 
@@ -358,7 +358,7 @@ TEST_P(TensorGeometry, HasNoCorrelationAcrossAChangeOfShape) {
   expect_near(correlations(), {1});
 }
 
-TEST_P(TensorGeometry, CountsAnEventWithNanOrInfAndComparesNothingWithIt) {
+TEST_P(TensorGeometry, CountsAnEventWithNaNOrInfAndDoesNotCompareWithIt) {
   feed({{1, 1}, {NAN, 1}, {1, 1}, {1, 1}, {-INFINITY, 1}});
   expect_near(norms(), {std::sqrt(2.0), std::sqrt(2.0), std::sqrt(2.0)});
   expect_near(correlations(), {1});
@@ -368,7 +368,7 @@ TEST_P(TensorGeometry, CountsAnEventWithNanOrInfAndComparesNothingWithIt) {
   }
 }
 
-TEST_P(TensorGeometry, MakesNothingOfAnEmptyTensor) {
+TEST_P(TensorGeometry, IgnoresAnEmptyTensor) {
   stream_.feed(tensor({}, {0}));
   EXPECT_FALSE(stream_.get("norm"));
   feed({{1}, {1}});
@@ -391,7 +391,7 @@ TEST_F(ParameterDifferenceGeometry, TakesTheNormOfTheChange) {
   EXPECT_FALSE(stream_.get("correlation"));
 }
 
-TEST_F(ParameterDifferenceGeometry, CountsTheFirstCorrelationAsZeroWhenToldTo) {
+TEST_F(ParameterDifferenceGeometry, CountsTheFirstCorrelationAsZeroByOption) {
   Stream stream("parameter_difference_geometry", {{"inplace", false}, {"first", true}});
   for (const double x : {0.0, 1.0, 2.0}) stream.feed(tensor({x, 0}));
   expect_near(stream.values("correlation"), {0, 1});
@@ -416,14 +416,14 @@ TEST_F(ParameterDifferenceGeometry, ShowsAFrozenParameterAsUnchanged) {
   EXPECT_FALSE(stream_.get("correlation"));
 }
 
-TEST_F(ParameterDifferenceGeometry, DividesByTheRootOfTheSizeAndLeavesCorrelationOutWhenToldTo) {
+TEST_F(ParameterDifferenceGeometry, DividesByTheRootOfTheSizeAndLeavesCorrelationOutByOption) {
   Stream stream("parameter_difference_geometry", {{"normalize", true}, {"correlation", false}});
   for (const double x : {0.0, 2.0}) stream.feed(tensor({x}, {4}));
   EXPECT_DOUBLE_EQ(*stream.get("norm"), 2);
   EXPECT_EQ(stream.series(), Names{"norm"});
 }
 
-TEST_F(ParameterDifferenceGeometry, StartsAnewAfterAChangeOfShape) {
+TEST_F(ParameterDifferenceGeometry, StartsAgainAfterAChangeOfShape) {
   feed({{0}, {1}, {5, 5}});
   EXPECT_EQ(norms().size(), 1U);
   feed({{5, 6}, {5, 8}});
@@ -431,7 +431,7 @@ TEST_F(ParameterDifferenceGeometry, StartsAnewAfterAChangeOfShape) {
   expect_near(correlations(), {1});
 }
 
-TEST_F(ParameterDifferenceGeometry, CountsNanAndTakesNoChangeFromIt) {
+TEST_F(ParameterDifferenceGeometry, CountsNaNAndComputesNoChangeFromIt) {
   feed({{0}, {1}, {NAN}, {2}});
   EXPECT_EQ(norms(), Values{1});
   feed({{3}, {4}});
@@ -440,7 +440,7 @@ TEST_F(ParameterDifferenceGeometry, CountsNanAndTakesNoChangeFromIt) {
   EXPECT_EQ(stream_.get("norm", Aggregate::nan_count), 1);
 }
 
-TEST_F(ParameterDifferenceGeometry, MakesNothingOfAnEmptyTensor) {
+TEST_F(ParameterDifferenceGeometry, IgnoresAnEmptyTensor) {
   for (int i = 0; i < 2; ++i) stream_.feed(tensor({}, {0}));
   EXPECT_FALSE(stream_.get("norm"));
 }

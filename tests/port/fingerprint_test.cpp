@@ -50,7 +50,7 @@ class FingerprintLens : public testing::Test {
   torch::optim::Adam optimizer_{model_->parameters(), torch::optim::AdamOptions(0.5).betas({0.8, 0.9}).eps(1e-6)};
 };
 
-TEST_F(FingerprintLens, KeepsTheStepsAskedForAndNoMore) {
+TEST_F(FingerprintLens, KeepsOnlyTheRequestedSteps) {
   auto watching = inspector("steps: 2");
   watching.attach(*model_, optimizer_);
   step(1);
@@ -67,7 +67,7 @@ TEST_F(FingerprintLens, KeepsTheStepsAskedForAndNoMore) {
   EXPECT_EQ(inputs[3]["step"], 2);
 }
 
-TEST_F(FingerprintLens, TellsTheSettingsOfModulesAndOptimizers) {
+TEST_F(FingerprintLens, RecordsTheSettingsOfModulesAndOptimizers) {
   auto watching = inspector("steps: 1");
   watching.attach(*model_, optimizer_);
   step(1);
@@ -86,7 +86,7 @@ TEST_F(FingerprintLens, TellsTheSettingsOfModulesAndOptimizers) {
   EXPECT_EQ(optimizers[0]["amsgrad"], false);
 }
 
-TEST_F(FingerprintLens, HasWeightsAsTheyWereBeforeAndUpdatesAsWhatChanged) {
+TEST_F(FingerprintLens, HasTheWeightsBeforeAStepAndTheirChanges) {
   auto watching = inspector("steps: 1");
   watching.attach(*model_, optimizer_);
   {
@@ -113,7 +113,7 @@ TEST_F(FingerprintLens, HasWeightsAsTheyWereBeforeAndUpdatesAsWhatChanged) {
   EXPECT_EQ(std::count_if(buffers.begin(), buffers.end(), [](const Json& each) { return each["step"] == 1; }), 3);
 }
 
-TEST_F(FingerprintLens, CountsALossToTheStepThatItIsOfWheneverItIsPushed) {
+TEST_F(FingerprintLens, AssignsALossToItsStepWheneverItIsPushed) {
   auto watching = inspector("steps: 3");
   watching.attach(*model_, optimizer_);
   const auto push = [&](const at::Tensor& loss) { watching.push_loss(loss, /*train=*/true); };
@@ -125,7 +125,7 @@ TEST_F(FingerprintLens, CountsALossToTheStepThatItIsOfWheneverItIsPushed) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(losses[static_cast<std::size_t>(i)]["step"], i + 1);
 }
 
-TEST_F(FingerprintLens, TellsOneCallOfAModuleFromTheNext) {
+TEST_F(FingerprintLens, DistinguishesCallsOfAModule) {
   auto watching = inspector("steps: 1");
   watching.attach(*model_, optimizer_);
   {
@@ -145,7 +145,7 @@ TEST_F(FingerprintLens, TellsOneCallOfAModuleFromTheNext) {
   EXPECT_EQ(outputs[1]["training"], true);
 }
 
-TEST_F(FingerprintLens, WritesWhatThereIsOfARunThatEndsEarlyAndSaysSo) {
+TEST_F(FingerprintLens, WritesTheStepsOfARunThatEndsEarlyAndSaysSo) {
   testing::internal::CaptureStderr();
   {
     auto watching = inspector("steps: 5");
@@ -179,7 +179,7 @@ TEST_F(FingerprintLens, KeepsTheFileOfAnEarlierRun) {
   EXPECT_EQ(lines("input", "older-1/own.jsonl").at(0)["sum"], 15.0);
 }
 
-TEST_F(FingerprintLens, CountsWhatIsNotFiniteAndSumsTheRest) {
+TEST_F(FingerprintLens, CountsNonFiniteElementsAndSumsTheOthers) {
   auto watching = inspector("steps: 1");
   watching.attach(*model_, optimizer_);
   at::Tensor input = torch::ones({5, 3});
@@ -195,7 +195,7 @@ TEST_F(FingerprintLens, CountsWhatIsNotFiniteAndSumsTheRest) {
   EXPECT_EQ(first["sums"], Json::parse("[[2,2,3,3,3],[4,4,5]]"));
 }
 
-TEST_F(FingerprintLens, NamesModulesOfSeveralModelsApart) {
+TEST_F(FingerprintLens, DistinguishesModulesOfSeveralModels) {
   torch::nn::Linear other(3, 2);
   torch::optim::SGD other_optimizer(other->parameters(), 0.1);
   auto watching = inspector("steps: 1");

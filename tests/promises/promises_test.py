@@ -56,12 +56,12 @@ class Promises(unittest.TestCase):
 
         self.assertEqual(self.gone(drop, promises.yaml), ["promised, and gone: yaml run.resume"])
 
-    def test_a_configuration_that_is_read_otherwise(self):
+    def test_a_configuration_with_a_different_result(self):
         change = self.said_otherwise("validate", "valid, 4 lenses, 1 visualizer", "valid, 3 lenses, 1 visualizer")
         self.assertEqual(self.gone(change, promises.configurations, folder),
                          ["promised, and gone: configuration minimal.yaml gives 0 and is valid, 4 lenses, 1 visualizer"])
 
-    def test_a_kind_of_line_that_records_have_no_more(self):
+    def test_a_kind_of_line_that_is_missing_in_records(self):
         def drop(arguments, done):
             if arguments[0] == "replay":
                 record = next(pathlib.Path(arguments[-1]).rglob("record.jsonl"))
@@ -129,7 +129,7 @@ class Promises(unittest.TestCase):
         gone = self.gone(self.written_otherwise("merge", change), promises.merged, folder)
         self.assertIn("promised, and gone: merged value of epoch 1: Output Activations | features.2 | death_rate: value 0", gone)
 
-    def test_what_others_show(self):
+    def test_names_in_csv_prometheus_and_tensorboard(self):
         for name, before, after, words in (
                 ("values.csv", b"epoch,tag,layer", b"tag,epoch,layer", "values.csv: column 1 is epoch"),
                 ("loupe.prom", b"loupe_steps_total", b"loupe_step_total", "prometheus: counter loupe_steps_total(run)"),

@@ -15,7 +15,7 @@ namespace {
 using test::Folder;
 using test::write;
 
-TEST(EarlierRun, IsReadAsFarAsItsRecordCanBe) {
+TEST(EarlierRun, IsReadAsFarAsItsRecordIsReadable) {
   const Folder folder;
   const std::string file = folder / "record.jsonl";
   EXPECT_FALSE(EarlierRun::read(file));
@@ -53,7 +53,7 @@ TEST(EarlierRun, HasNoSettingsWhereTheHostReadsNone) {
   EXPECT_EQ(run.settings(Host(&host)), Settings());
 }
 
-TEST(EarlierRun, NamesTheSettingsThatAreOthers) {
+TEST(EarlierRun, NamesTheSettingsThatDiffer) {
   const Settings before = {{"attach.every", "2"}, {"lenses.health", "true"}};
   EXPECT_EQ(other_settings(before, before), "");
   EXPECT_EQ(other_settings(before, {{"attach.every", "3"}, {"attach.depth", "1"}}),
@@ -69,7 +69,7 @@ TEST(EarlierRun, NamesTheFirstFewOfManySettings) {
   EXPECT_EQ(told.find("'g"), std::string::npos) << told;
 }
 
-TEST(EarlierRun, ComparesNoNameFolderOrResumption) {
+TEST(EarlierRun, IgnoresNameFolderAndResumption) {
   const loupe_option_value values[] = {
       {.struct_size = sizeof(loupe_option_value), .type = LOUPE_TYPE_STRING, .name = "run.name", .string = "x"},
       {.struct_size = sizeof(loupe_option_value), .type = LOUPE_TYPE_STRING, .name = "run.dir", .string = "x"},
@@ -81,7 +81,7 @@ TEST(EarlierRun, ComparesNoNameFolderOrResumption) {
   EXPECT_EQ(compared_settings(nullptr), Settings());
 }
 
-TEST(EarlierRun, NamesTheFirstModuleOfAModelThatIsAnother) {
+TEST(EarlierRun, NamesTheFirstModuleThatDiffers) {
   const auto model = [](int64_t rows) {
     replay::RecordedModel::Module layer;
     layer.name = "fc";

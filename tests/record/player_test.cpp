@@ -79,7 +79,7 @@ class PlayPast : public testing::Test {
   const Folder folder;
 };
 
-TEST_F(PlayPast, TellsWholeEpochsBeforeTheOneThatIsTrainedAgain) {
+TEST_F(PlayPast, PlaysWholeEpochsBeforeTheOneThatIsTrainedAgain) {
   write(folder / "record.jsonl", run_line + tag_line + epoch_lines(1) + epoch_lines(2) + epoch_lines(3) +
                                      R"({"kind":"value","epoch":4,"tag":"Norm","layer":"fc","line":"mean","value":4})"
                                      "\n");
@@ -91,7 +91,7 @@ TEST_F(PlayPast, TellsWholeEpochsBeforeTheOneThatIsTrainedAgain) {
   EXPECT_EQ(all.all.back(), "row 3") << "epoch 4 has no end";
 }
 
-TEST_F(PlayPast, EndsFindingsThatStandAndLeavesEventsOutWhereToldTo) {
+TEST_F(PlayPast, EndsOpenFindingsAndLeavesEventsOutOnRequest) {
   write(folder / "record.jsonl", run_line + tag_line + finding_line + epoch_lines(1));
   Told with, without;
   EXPECT_EQ(played(folder, 2, true, with).first, LOUPE_OK);
@@ -108,7 +108,7 @@ TEST_F(PlayPast, FindsNothingWithoutARecord) {
   EXPECT_EQ(told.all, Texts());
 }
 
-TEST_F(PlayPast, TellsWhatCanBeReadOfABrokenRecordAndNamesTheLine) {
+TEST_F(PlayPast, PlaysTheReadablePartOfABrokenRecordAndNamesTheLine) {
   write(folder / "record.jsonl", run_line + tag_line + epoch_lines(1) + "no JSON\n" + epoch_lines(2));
   Told told;
   const auto [status, reason] = played(folder, 3, true, told);
@@ -117,7 +117,7 @@ TEST_F(PlayPast, TellsWhatCanBeReadOfABrokenRecordAndNamesTheLine) {
   EXPECT_EQ(told.all, (Texts{"tag Norm", "tick 1", "row 1"}));
 }
 
-TEST_F(PlayPast, EndsWithWhatTheVisualizerAnswers) {
+TEST_F(PlayPast, EndsWithTheVisualizersError) {
   write(folder / "record.jsonl", run_line + tag_line + epoch_lines(1) + epoch_lines(2) + epoch_lines(3));
   Told told(2);
   const auto [status, reason] = played(folder, 9, true, told);

@@ -59,7 +59,7 @@ std::string read_back(const std::string& text) {
   return all.dump() + (std::signbit(line.value) ? "-" : "+");
 }
 
-TEST(RecordLines, AreReadTheSameWhetherTheyArePlainOrNot) {
+TEST(RecordLines, AreReadTheSameOnTheFastPathAndTheSlowOne) {
   const std::vector<std::string> values = {"0",
                                            "-0",
                                            "-0.0",

@@ -35,7 +35,7 @@ Bench bench_with(const std::vector<std::string>& lenses) {
 
 class ForeignPlugin : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(ForeignPlugin, UsesItsOwnLibrariesAndTheHostTheOthers) {
+TEST_P(ForeignPlugin, UsesItsOwnLibrariesWhileTheHostUsesOthers) {
   ASSERT_NE(::dlsym(RTLD_DEFAULT, "_ZN4YAML4LoadERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"), nullptr)
       << "all plugins see yaml-cpp's function with this name";
   for (int run = 0; run < 2; ++run) {  // the second run comes after the plugin was loaded and used
@@ -50,7 +50,7 @@ TEST_P(ForeignPlugin, UsesItsOwnLibrariesAndTheHostTheOthers) {
   }
 }
 
-TEST_P(ForeignPlugin, FailsWithItsOwnWords) {
+TEST_P(ForeignPlugin, FailsWithItsOwnMessage) {
   try {
     const Bench bench("lenses: [" + std::string(GetParam()) + ": {fails: true}]\n", {plugin(GetParam())});
     ADD_FAILURE() << "the lens was created";

@@ -112,7 +112,7 @@ TEST_P(FrozenWhole, GivesTheNumbersOfThen) {
 
 class FrozenLens : public FrozenPlugin {};
 
-TEST_P(FrozenLens, ReportsTheMeansOfThen) {
+TEST_P(FrozenLens, ReportsTheMeansOfItsVersion) {
   double mean_of_relu = 0.5;
   run("lenses: [rust_lens]\n", [&](Bench& bench) {
     EXPECT_DOUBLE_EQ(bench.value("Rust Means", "linear", "mean"), 0.5);

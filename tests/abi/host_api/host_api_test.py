@@ -26,7 +26,7 @@ class Changed(unittest.TestCase):
             path.write_text(text.replace(before, after, 1))
             return "".join(host_api.layout_faults(folder, compiler))
 
-    def test_nothing_is_said_of_a_function_more(self):
+    def test_accepts_a_new_function(self):
         self.assertEqual(self.said_of("inspector.h", "class LOUPE_API Inspector {\n public:",
                                       "class LOUPE_API Inspector {\n public:\n  void more();"), "")
 
@@ -38,10 +38,10 @@ class Changed(unittest.TestCase):
         self.assertIn("the vtable offset of method virtual void loupe::Reducer::clear() changed from 3 to 4", self.said_of(
             "reducers.h", "  virtual void clear();", "  virtual void more();\n  virtual void clear();"))
 
-    def test_a_setting_that_is_gone(self):
+    def test_reports_a_missing_setting(self):
         self.assertIn("1 data member deletion", self.said_of("recorders.h", "  Keep keep = Keep::batch;\n", "\n"))
 
-    def test_a_function_that_is_gone(self):
+    def test_reports_a_missing_function(self):
         gone = "_ZN5loupe9Inspector4goneEv"
         self.assertEqual(list(host_api.library_faults(source, library, [gone, *host_api.exported(library)])),
                          [f"loupe::Inspector::gone() is exported no more ({gone})"])

@@ -86,7 +86,7 @@ TEST_F(RustLens, TakesItsThresholdFromTheConfiguration) {
   EXPECT_THROW(start("dead_layers: {threshold: 1.5}"), std::exception);
 }
 
-TEST_F(RustLens, PassesOverALayerThatDidNotRunOrGaveNaNs) {
+TEST_F(RustLens, SkipsALayerThatDidNotRunOrReturnedNaNs) {
   start("dead_layers");
   const auto first = add("first"), second = add("second"), idle = add("idle");
   forward(*first, {0, 0, 0, 0, 0, 0});
