@@ -137,7 +137,7 @@ class TimelineOfFindings(Reading):
             });
             return [names, bars];""")
 
-    def test_shows_what_stood_from_when_to_when_causes_above(self):
+    def test_shows_when_each_finding_was_open_with_causes_first(self):
         self.open("ill.html")
         names, bars = self.rows()
         self.assertEqual(
@@ -155,7 +155,7 @@ class TimelineOfFindings(Reading):
         self.go_to(".timeline")
         self.screenshot("timeline")
 
-    def test_leads_to_the_card_also_where_that_is_folded_away(self):
+    def test_leads_to_the_card_even_if_folded(self):
         self.open("ill.html")
         self.find(".timeline-bar.gone").send_keys(Keys.ENTER)
         self.assertTrue(self.find("#findings .over").get_attribute("open"))
@@ -180,11 +180,11 @@ class TimelineOfFindings(Reading):
         self.assertAlmostEqual(bars[0]["from"], 2 / 19, delta=0.01)
         self.assertFalse(self.find(".timeline-bar.gone").is_displayed())
 
-    def test_is_of_no_run_without_findings(self):
+    def test_is_missing_without_findings(self):
         self.open("healthy.html")
         self.assertEqual(self.all(".timeline"), [])
 
-    def test_marks_where_a_run_went_on(self):
+    def test_marks_where_a_run_was_resumed(self):
         self.open("resumed.html")
         self.assertEqual(len(self.all(".timeline .mark")), 1)
         self.go_to(".timeline")
@@ -243,7 +243,7 @@ class Tiles(Reading):
 class Incident(Reading):
     height = 1600
 
-    def test_begins_with_why_it_was_kept_and_what_happened_first(self):
+    def test_begins_with_its_reason_and_the_first_event(self):
         self.open("incident.html")
         self.assertEqual(self.script("return document.querySelector('.lead-words').children[0].id"), "incident")
         self.assertEqual(self.find("#incident h2").text, "Incident at step 412 in epoch 3")
@@ -272,7 +272,7 @@ class Incident(Reading):
         self.assertEqual(card.find_element(By.CSS_SELECTOR, ".cursor-epoch").text, "step 412")
         self.assertEqual(self.all("#reload"), [])
 
-    def test_shows_the_steps_of_the_module_blamed_and_zooms_with_all_plots(self):
+    def test_shows_the_steps_of_the_culprit_and_zooms_all_plots(self):
         self.open("incident.html")
         self.wait_for_plots("#incident")
         self.assertEqual({card.get_attribute("data-layer") for card in self.all("#incident .card")}, {"fc1"})
@@ -287,7 +287,7 @@ class Incident(Reading):
         self.assertEqual(self.find("#layer-title").text, "fc1 Linear")
         self.assertEqual(self.find("#picture .culprit").get_attribute("data-layer"), "fc1")
 
-    def test_is_named_by_the_finding_that_it_was_kept_for(self):
+    def test_is_linked_by_its_finding(self):
         self.open("kept.html")
         kept = self.find("#findings .error .kept").text
         self.assertIn("/runs/digits/incident-727 ", kept)

@@ -46,7 +46,7 @@ TEST(HtmlReport, HoldsWhatWasFound) {
     "lastStep": 180, "firstEpoch": 2.0, "lastEpoch": 3.0, "count": 4}])"));
 }
 
-TEST(HtmlReport, ReplacesAFindingThatIsToldAgain) {
+TEST(HtmlReport, ReplacesAFindingThatIsReportedAgain) {
   Begun html(HTML_PLUGIN);
   html.finding(dead_units(LOUPE_FINDING_RAISED, LOUPE_SEVERITY_WARNING, 4));
   html.finding(dead_units(LOUPE_FINDING_CHANGED, LOUPE_SEVERITY_ERROR, 5));
@@ -78,7 +78,7 @@ TEST(HtmlReport, ShowsAnErrorBeforeTheEpochEnds) {
   EXPECT_EQ(HtmlPage(folder / "report.html").run(0).at("findings").size(), 1u);
 }
 
-TEST(HtmlReport, LosesNothingByAnErrorThatCannotBeShownBeforeTheEpochEnds) {
+TEST(HtmlReport, LosesNothingIfAnErrorCannotBeShownBeforeTheEpochEnds) {
   Begun html(HTML_PLUGIN);
   std::filesystem::create_directory(html / "report.html");
   html.finding(dead_units(LOUPE_FINDING_RAISED, LOUPE_SEVERITY_ERROR, 1));
@@ -90,7 +90,7 @@ TEST(HtmlReport, LosesNothingByAnErrorThatCannotBeShownBeforeTheEpochEnds) {
   EXPECT_EQ(page.epochs(), (std::vector<double>{1, 2}));
 }
 
-TEST(HtmlReport, HoldsNotesInOrderAndTheLastThousandOfVeryMany) {
+TEST(HtmlReport, KeepsTheLastThousandNotesInOrder) {
   Begun html(HTML_PLUGIN);
   html.note(LOUPE_NOTE_TRAINER, "switched the data", 60, 1);
   html.note(LOUPE_NOTE_QUARANTINE, "a lens is put aside", 61, 1);
@@ -109,7 +109,7 @@ TEST(HtmlReport, HoldsNotesInOrderAndTheLastThousandOfVeryMany) {
   EXPECT_EQ(run.at("lostNotes"), 2);
 }
 
-TEST(HtmlReport, HoldsWhatTheRunWasSetTo) {
+TEST(HtmlReport, HoldsTheHyperparametersOfTheRun) {
   Begun html(HTML_PLUGIN);
   html.hyperparameter("learning_rate", 0.01);
   html.hyperparameter("optimizer", "Adam");
@@ -157,13 +157,13 @@ TEST(HtmlReport, HoldsTheSettingsOfTheConfigurationByName) {
     ["lenses.geometry.range", "std, min-max"], ["lenses.health", "true"], ["run.tick.steps", "500"]])"));
 }
 
-TEST(HtmlReport, HoldsNoSettingsWhereNobodyTellsThem) {
+TEST(HtmlReport, HoldsNoSettingsIfTheHostHasNone) {
   Begun html(HTML_PLUGIN);
   html.stored_loss_tick(1, 1);
   EXPECT_EQ(HtmlPage(html / "report.html").run(0).at("settings"), nlohmann::json::array());
 }
 
-TEST(HtmlReport, NamesTheBaselineThatItWasToldAndNoneOtherwise) {
+TEST(HtmlReport, NamesTheGivenBaselineOrNone) {
   Folder folder;
   {
     Driver html(HTML_PLUGIN, {{"baseline", "</script>"}});
@@ -203,7 +203,7 @@ TEST(HtmlReport, CallsARunFailedWhoseLossWasNaNToTheEnd) {
   EXPECT_EQ(ended(0.5).at("state"), "completed");
 }
 
-TEST(HtmlReport, KeepsARunWithoutEpochsInWhichSomethingWasFound) {
+TEST(HtmlReport, KeepsARunWithFindingsButWithoutEpochs) {
   Folder folder;
   Driver html(HTML_PLUGIN);
   html.begin(folder.text(), false, "broken");

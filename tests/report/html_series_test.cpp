@@ -35,7 +35,7 @@ TEST(HtmlReport, KeepsOfModelsTrainedInTurnOnlyTheEpochsOfEach) {
   }
 }
 
-TEST(HtmlReport, PutsSingleStepsBetweenEpochsWithoutChangingWhatEpochsShow) {
+TEST(HtmlReport, PutsSingleStepsBetweenEpochsWithoutChangingEpochs) {
   Begun html(HTML_PLUGIN);
   html.set_pace(10, 1);
   for (const int epoch : {1, 2}) {
@@ -67,7 +67,7 @@ TEST(HtmlReport, ForgetsTheStepsOfEpochsThatAreTrainedAgain) {
   EXPECT_EQ(HtmlPage(html / "report.html").steps("Norm", "l", "step").epochs.size(), 2U);
 }
 
-TEST(HtmlReport, ShowsAtMostAThousandStepsOfALineAndSaysWhatItLeftOut) {
+TEST(HtmlReport, ShowsAtMostAThousandStepsPerLineAndSaysWhichAreLeftOut) {
   Begun html(HTML_PLUGIN);
   html.set_pace(900, 1);
   for (const int epoch : {1, 2, 3}) {

@@ -24,7 +24,7 @@ std::vector<std::string> files_in(const std::string& folder) {
   return names;
 }
 
-TEST(HtmlReport, IsWholeAfterEveryTickWithoutAnEnd) {
+TEST(HtmlReport, IsCompleteAfterEveryTickWithoutAnEnd) {
   Begun html(HTML_PLUGIN);
   html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
   for (int epoch = 1; epoch <= 5; ++epoch) {
@@ -39,7 +39,7 @@ TEST(HtmlReport, IsWholeAfterEveryTickWithoutAnEnd) {
   EXPECT_TRUE(HtmlPage(html / "report.html").run(0).at("ended"));
 }
 
-TEST(HtmlReport, KeepsFiveDigitsAndWhatIsNoNumber) {
+TEST(HtmlReport, KeepsFiveDigitsAndNonFiniteNumbers) {
   Begun html(HTML_PLUGIN);
   const std::vector<double> told = {1.23456789e-7, -98765.4321,      0,    NAN, INFINITY, -INFINITY, 1e300,
                                     -1e300,        1.0 - 1.0 / 4096, 1e-30};
@@ -60,7 +60,7 @@ TEST(HtmlReport, KeepsFiveDigitsAndWhatIsNoNumber) {
   EXPECT_LT(shown[7], -3.4e38);
 }
 
-TEST(HtmlReport, KnowsAnEpochWithoutAValueFromOneWithNaN) {
+TEST(HtmlReport, DistinguishesAnEpochWithoutAValueFromOneWithNaN) {
   Begun html(HTML_PLUGIN);
   for (int epoch = 0; epoch < 5; ++epoch) {
     html.begin_tick(epoch);
@@ -136,7 +136,7 @@ TEST(HtmlReport, LetsNoNameBecomeMarkup) {
   EXPECT_EQ(page.run(0).at("models").at(0).at("type"), "<img src=x onerror=alert(4)>");
 }
 
-TEST(HtmlReport, NeedsNothingFromOutside) {
+TEST(HtmlReport, NeedsNoOtherFiles) {
   Begun html(HTML_PLUGIN);
   html.stored_loss_tick(0, 1);
   const std::string text = HtmlPage(html / "report.html").text();
@@ -147,7 +147,7 @@ TEST(HtmlReport, NeedsNothingFromOutside) {
   EXPECT_TRUE(holds(text, "Permission is hereby granted"));
 }
 
-TEST(HtmlReport, ComparesTheRunsToldToIt) {
+TEST(HtmlReport, ComparesTheGivenRuns) {
   Folder folder;
   Driver html(HTML_PLUGIN, {{"path", folder / "compared.html"}});
   for (const char* name : {"a", "b"}) {
@@ -164,7 +164,7 @@ TEST(HtmlReport, ComparesTheRunsToldToIt) {
   EXPECT_EQ(page.line("Loss", "Loss", "train_loss mean", 1), std::vector<double>{'b'});
 }
 
-TEST(HtmlReport, ForgetsEpochsThatAreToldAgain) {
+TEST(HtmlReport, ForgetsEpochsThatAreTrainedAgain) {
   Begun html(HTML_PLUGIN);
   for (int epoch = 0; epoch < 4; ++epoch) {
     html.begin_tick(epoch);
@@ -183,7 +183,7 @@ TEST(HtmlReport, ForgetsEpochsThatAreToldAgain) {
   EXPECT_EQ(page.run(0).at("tags").at(0).at("broken"), nullptr);
 }
 
-TEST(HtmlReport, ThinsOutEpochsRatherThanGrowBeyondItsMegabytes) {
+TEST(HtmlReport, ThinsOutEpochsToStayWithinItsSize) {
   Begun html(HTML_PLUGIN, {{"megabytes", 1}});
   for (int epoch = 0; epoch < 301; ++epoch) {
     html.begin_tick(epoch);
@@ -217,7 +217,7 @@ TEST(HtmlReport, KeepsHistogramsAsSharesOfTheWhole) {
   EXPECT_EQ(histogram.at("columns"), nlohmann::json::parse(R"([[3.0, 0, 1, "BA/", 1000000.0]])"));
 }
 
-TEST(HtmlReport, WaitsForTheRunToGoOnBeforeItReplacesTheEarlierFile) {
+TEST(HtmlReport, KeepsTheEarlierFileUntilTheResumedRunHasATick) {
   Folder folder;
   write(folder / "report.html", "what an earlier process left");
   Driver html(HTML_PLUGIN);
@@ -241,7 +241,7 @@ TEST(HtmlReport, KeepsAFileThatItCannotGoOnWith) {
   EXPECT_TRUE(holds(html.messages[0], folder / "older-1/report.html"));
 }
 
-TEST(HtmlReport, HoldsARunThatMovesToAnotherFolderFromItsBeginning) {
+TEST(HtmlReport, HoldsAllEpochsOfARunThatMovesToAnotherFolder) {
   Folder folder;
   Driver html(HTML_PLUGIN);
   html.begin(folder / "a");
@@ -287,7 +287,7 @@ TEST(HtmlReport, SaysInOneSentenceThatItCannotWriteAndTriesAgain) {
   EXPECT_EQ(HtmlPage(folder / "obstacle/report.html").epochs(), (std::vector<double>{0, 1}));
 }
 
-TEST(HtmlReport, ComesBackWhenItsFolderHasGone) {
+TEST(HtmlReport, IsWrittenAgainWhenItsFolderWasRemoved) {
   Folder folder;
   Driver html(HTML_PLUGIN);
   html.begin(folder / "run");
@@ -297,7 +297,7 @@ TEST(HtmlReport, ComesBackWhenItsFolderHasGone) {
   EXPECT_EQ(HtmlPage(folder / "run/report.html").epochs().size(), 2U);
 }
 
-TEST(HtmlReport, LeavesTheOldReportStandingWhenTheDiskIsFull) {
+TEST(HtmlReport, KeepsTheOldReportWhenTheDiskIsFull) {
   Begun html(HTML_PLUGIN);
   html.stored_loss_tick(0, 1);
   {

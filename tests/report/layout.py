@@ -51,7 +51,7 @@ class Accessibility(Reading):
         faults = [f"{each['id']}: {each['nodes'][0]['html']}" for each in found["violations"]]
         self.assertEqual(faults, [])
 
-    def test_of_the_report_is_sound_by_axe_core(self):
+    def test_has_no_violations_found_by_axe_core(self):
         self.assert_sound("small.html")
 
 
@@ -91,7 +91,7 @@ class Widths(Reading):
 
 
 class Boxes(Reading):
-    def test_show_that_they_hold_more_than_fits(self):
+    def test_show_that_their_content_is_cut_off(self):
         for report in ("sweep.html", "compared.html"):
             self.open(report)
             self.script("document.querySelectorAll('details:not(.group)').forEach((each) => { each.open = true; })")
@@ -100,7 +100,7 @@ class Boxes(Reading):
                     self.resize(width)
                     self.assert_nothing_is_cut()
 
-    def test_that_are_scrolled_to_the_end_hold_no_more(self):
+    def test_show_no_sign_once_scrolled_to_the_end(self):
         self.open("sweep.html")
         self.resize(400)
         self.settle()
@@ -114,7 +114,7 @@ class FirstScreen(Reading):
     def top_of(self, selector):
         return self.script("return document.querySelector(arguments[0]).getBoundingClientRect().top", selector)
 
-    def test_has_the_loss_beside_what_is_wrong(self):
+    def test_has_the_loss_beside_the_findings(self):
         for report in ("ill.html", "healthy.html", "large.html", "collapsed.html", "incident.html", "small.html"):
             with self.subTest(report):
                 self.open(report)
@@ -122,7 +122,7 @@ class FirstScreen(Reading):
                 self.assertLess(box["bottom"], 500)
         self.assertEqual(self.find("#loss .card").get_attribute("data-tag"), "Loss")
 
-    def test_plots_losses_first_whatever_comes_first_in_the_configuration(self):
+    def test_plots_losses_first_in_any_order_of_the_configuration(self):
         self.open("losses_last.html")
         tags = [card.get_attribute("data-tag") for card in self.all("#model .card")]
         self.assertEqual(tags, ["Loss", "Metrics", "Process Memory", "Learning Rate"])
@@ -143,7 +143,7 @@ class FirstScreen(Reading):
 class FirstScreenOfAPhone(Reading):
     width, height = 400, 850
 
-    def test_has_the_loss_and_what_is_wrong(self):
+    def test_has_the_loss_and_the_findings(self):
         self.open("ill.html")
         for part in ("#loss .plot", "#findings .finding .message"):
             box = self.script(f"return document.querySelector('{part}').getBoundingClientRect().toJSON()")
@@ -153,7 +153,7 @@ class FirstScreenOfAPhone(Reading):
 
 
 class Opening(Reading):
-    def test_of_the_heat_map_is_on_what_tells_layers_apart(self):
+    def test_of_the_heat_map_is_on_a_tag_that_distinguishes_layers(self):
         self.open("telling.html")
         # No unit is dead in any layer, and times differ in every model.
         self.assertEqual(self.texts("#overview .chip[aria-pressed='true']"), ["Output Norm"])
@@ -162,18 +162,18 @@ class Opening(Reading):
         chip.click()
         self.assertEqual(self.find("#overview .controls select").get_attribute("value"), "activation_rate")
 
-    def test_has_layers_as_they_stand_in_the_model(self):
+    def test_has_layers_in_the_order_of_the_model(self):
         self.open("telling.html")
         rows = "return [...document.querySelectorAll('#overview .visually-hidden tbody th')].map((each) => each.textContent)"
         self.assertEqual(self.script(rows), ["fc1", "fc1:relu", "fc2", "fc2:relu", "head"])
 
-    def test_takes_the_median_of_several_epochs_for_a_step(self):
+    def test_shows_the_median_step_of_several_epochs(self):
         self.open("telling.html")
         self.assertIn("Median step: 10 ms (9 epochs): forward 100 %.", self.find("#time .caption").text)
 
 
 class Cursor(Reading):
-    def test_stands_at_its_epoch_after_zooming_and_nowhere_beyond(self):
+    def test_is_at_its_epoch_after_zooming_and_only_there(self):
         self.open("healthy.html")
         self.wait_for_plots("#model")
         plot = "#model .card[data-tag='Loss']"
@@ -199,7 +199,7 @@ class Cursor(Reading):
 class Paper(Reading):
     dark = True
 
-    def test_is_white_without_buttons_and_with_plots_as_wide_as_it(self):
+    def test_is_white_without_buttons_and_with_wide_plots(self):
         self.open("ill.html")
         dark = [{"name": "prefers-color-scheme", "value": "dark"}]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": dark})
@@ -240,7 +240,7 @@ class Toolbar(Reading):
         return found;
     """
 
-    def test_folds_what_it_has_no_room_for(self):
+    def test_folds_controls_that_do_not_fit(self):
         for width in (1400, 1200, 900, 400):
             self.width = width
             super().setUp()
@@ -249,7 +249,7 @@ class Toolbar(Reading):
                     self.open(report)
                     self.assertEqual(self.script(self.CUT), [])
 
-    def test_keeps_its_choices_where_they_are_folded(self):
+    def test_keeps_the_choices_of_folded_controls(self):
         self.width = 400
         super().setUp()
         self.open("ill.html")
@@ -279,7 +279,7 @@ class ManyRuns(Reading):
     def names(self):
         return [row.text.strip() for row in self.all("#comparison tbody th")]
 
-    def test_stand_best_first_and_as_their_reader_sorts_them(self):
+    def test_are_sorted_best_first_or_by_a_column(self):
         self.open("sweep.html")
         self.assertEqual(self.names()[:3], ["run 7", "run 6", "run 8"])
         self.assertEqual(self.names()[-2:], ["run 12", "run 13"])
@@ -346,7 +346,7 @@ class ManyRuns(Reading):
         self.assertEqual(self.script(colours), by_run)
 
     @at_night
-    def test_have_a_colour_each(self):
+    def test_have_different_colours(self):
         self.open("tied.html")
         colours = self.script(
             "return [...document.querySelectorAll('#comparison tbody .swatch')].slice(0, 20).map((each) => each.style.color)"
@@ -364,7 +364,7 @@ class ManyRuns(Reading):
         self.assertEqual(self.script(shown), 13)
 
     @at_night
-    def test_are_marked_everywhere_where_one_is_pointed_at(self):
+    def test_are_marked_everywhere_under_the_pointer(self):
         self.open("sweep.html")
         self.wait_for_plots("#loss")
         ActionChains(self.driver).move_to_element(self.find("#loss .plot")).perform()
@@ -378,7 +378,7 @@ class ManyRuns(Reading):
         self.wait(row + " === arguments[0]", last.text.strip())
 
     @at_night
-    def test_do_not_flatten_the_plots_of_settings_where_some_diverged(self):
+    def test_do_not_flatten_the_plots_of_settings_if_some_diverged(self):
         self.open("sweep.html")
         heights = self.script(
             "return [...document.querySelectorAll(\".setting-plot[aria-label$='learning_rate'] circle\")]"
@@ -406,7 +406,7 @@ class ManyRuns(Reading):
         self.assertLess(max(labels), 2)
 
     @at_night
-    def test_fold_what_is_not_the_comparison(self):
+    def test_fold_all_but_the_comparison(self):
         self.open("sweep.html")
         self.assertFalse(self.find("#model").is_displayed())
         self.assertNotIn("", [each.text.strip() for each in self.all(".fold > summary")])

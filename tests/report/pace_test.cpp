@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t SMALL = 100'000, LARGE = 40'000'000;
 
-TEST(Pace, WritesASmallReportAtEveryTickHoweverSlowTheDisk) {
+TEST(Pace, WritesASmallReportAtEveryTickOnAnyDisk) {
   Pace pace;
   for (int tick = 0; tick < 100; ++tick) {
     ASSERT_TRUE(pace.is_due(0));
@@ -15,7 +15,7 @@ TEST(Pace, WritesASmallReportAtEveryTickHoweverSlowTheDisk) {
   }
 }
 
-TEST(Pace, WritesALargeReportAtEveryTickWhereThatCostsATwentiethAtMost) {
+TEST(Pace, WritesALargeReportAtEveryTickIfThatCostsATwentiethAtMost) {
   Pace pace;
   for (int tick = 0; tick < 100; ++tick) {
     ASSERT_TRUE(pace.is_due(tick == 0 ? 0 : 19 * 0.05));
@@ -23,7 +23,7 @@ TEST(Pace, WritesALargeReportAtEveryTickWhereThatCostsATwentiethAtMost) {
   }
 }
 
-TEST(Pace, LeavesOutTicksThatFollowTooFastButNeverTwentyInARow) {
+TEST(Pace, SkipsTicksThatFollowTooFastButNeverTwentyInARow) {
   Pace pace;
   ASSERT_TRUE(pace.is_due(0));
   pace.wrote(LARGE, 0.05);
@@ -46,7 +46,7 @@ TEST(Pace, WritesALargeReportMoreAndMoreSeldomWhereVeryManyTicksFollowTooFast) {
   EXPECT_LT(writes, 200);
 }
 
-TEST(Pace, WritesAFewOfThousandsOfErrorsAtOnce) {
+TEST(Pace, WritesOnlyAFewOfThousandsOfErrorsImmediately) {
   Pace pace;
   const auto count_early = [&] {
     int writes = 0;

@@ -47,7 +47,7 @@ class LargeRun(Reading):
         super().setUp()
         self.open("large.html")
 
-    def test_opens_without_drawing_what_is_not_in_view(self):
+    def test_opens_without_drawing_invisible_plots(self):
         self.assertLess((self.folder / "large.html").stat().st_size, 50_000_000)
         timing = self.script(
             "const {responseEnd, loadEventEnd} = performance.getEntriesByType('navigation')[0]; "
@@ -82,7 +82,7 @@ class LargeRun(Reading):
         self.assertLess(last, first / 2)
 
     @at_night
-    def test_leaves_the_focus_where_an_order_was_chosen(self):
+    def test_keeps_the_focus_after_choosing_an_order(self):
         self.script("document.querySelectorAll('#overview select')[0].focus()")
         self.choose("Order", "Worst first")
         self.assertEqual(self.find("#overview .controls select").get_attribute("value"), "worst")
@@ -111,7 +111,7 @@ class LargeRun(Reading):
         self.wait("return document.getElementById('layer').hidden")
 
     @at_night
-    def test_is_read_by_keyboard_alone(self):
+    def test_can_be_read_with_only_a_keyboard(self):
         self.choose("Order", "Worst first")
         heat_map = self.find("#heat-map")
         heat_map.send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_LEFT)
@@ -289,7 +289,7 @@ class SmallRun(Reading):
         self.assert_nothing_sticks_out()
         self.screenshot("histogram_linear_ridgelines")
 
-    def test_tells_what_the_heat_map_shows_to_those_who_do_not_see_it(self):
+    def test_describes_the_heat_map_to_screen_readers(self):
         self.script(
             "[...document.querySelectorAll('#overview .chip')].find((chip) => "
             "chip.textContent === 'Weight Gradient Norm').click()"
@@ -308,21 +308,21 @@ class SmallRun(Reading):
         self.wait("return document.querySelectorAll('#overview .visually-hidden tbody tr').length === 2")
         self.assertRegex(self.script(table)[1][1], r"in epoch 20$")
 
-    def test_says_of_what_is_finite_again_when_it_was_not(self):
+    def test_says_when_finite_values_were_not_finite(self):
         self.open("passing.html")
         self.assertEqual(
             self.texts("#alert button, #alert span"),
             ["once in epoch 2", "twice in epochs 2 to 4", "seldom since epoch 2", "still since epoch 3"],
         )
 
-    def test_names_what_was_not_finite(self):
+    def test_names_values_that_were_not_finite(self):
         self.assertIn("fc2 since epoch 12", self.find("#alert").text)
         self.find("#alert button").click()
         self.assertEqual(self.find("#layer-title").text, "fc2 Linear 128 → 10")
         self.wait_for_plots("#layer")
         self.screenshot("small_layer")
 
-    def test_explains_a_plot_behind_its_question_mark(self):
+    def test_explains_a_plot_on_request(self):
         self.wait_for_plots("#model")
         button = self.find("#model .card[data-tag='Loss'] button.help")
         button.click()
@@ -345,7 +345,7 @@ class SmallRun(Reading):
         self.find("h1").click()
         self.assertEqual(self.all("#help"), [])
 
-    def test_goes_by_epoch_step_or_time(self):
+    def test_has_an_axis_of_epochs_steps_or_times(self):
         self.wait_for_plots("#model")
         card = self.find("#model .card[data-tag='Loss']")
 
@@ -374,7 +374,7 @@ class SmallRun(Reading):
         self.assertTrue(any(label.endswith("min") for label in labels()), labels())
         self.assertNotIn("10 min", labels())
 
-    def test_names_its_axes_and_never_labels_two_ticks_alike(self):
+    def test_names_its_axes_and_labels_no_two_ticks_equally(self):
         self.wait_for_plots("#model")
         self.assertEqual(self.words("#model [data-tag='Loss'] .dygraph-xlabel"), ["epoch"])
         self.assertEqual(self.words("#model [data-tag='Loss'] .dygraph-ylabel"), ["nats"])
@@ -444,7 +444,7 @@ class SmallRun(Reading):
         self.assertAlmostEqual(height, 2 * card["height"], delta=2)
         (self.folder / "saved_loss.png").write_bytes(picture)
 
-    def test_saves_the_numbers_on_show(self):
+    def test_saves_the_visible_numbers(self):
         self.wait_for_plots("#model")
         self.choose("By", "step")
         self.show_from("20")
@@ -482,7 +482,7 @@ class SmallRun(Reading):
         self.assertIn("1", self.script(axis))
         self.assertNotIn("1.5", self.script(axis))
 
-    def test_tells_of_the_run(self):
+    def test_describes_the_run(self):
         table = self.find("#run").text
         for part in ("digits", "DigitsNet", "1,199,882 parameters", "0 to 29", "1.0.0", "1.13.1", "completed"):
             self.assertIn(part, table)
@@ -529,7 +529,7 @@ class Address(Reading):
     def address(self):
         return self.script("return location.hash")
 
-    def test_holds_the_whole_view(self):
+    def test_contains_the_whole_view(self):
         self.open("compared.html")
         plain = self.view()
         self.assertEqual(self.address(), "")
@@ -566,7 +566,7 @@ class Address(Reading):
         self.wait("return document.getElementById('layer').hidden")
         self.assertEqual(self.view(), plain)
 
-    def test_goes_back_and_forward(self):
+    def test_works_with_back_and_forward(self):
         self.open("small.html")
         self.choose("Scale", "logarithmic")
         self.choose("Smoothing", "medium (0.9)")
@@ -591,12 +591,12 @@ class Address(Reading):
         self.assertEqual(self.address(), "#scale=log&smoothing=0.9")
         self.assertEqual(self.script("return document.activeElement.id"), "run")
 
-    def test_names_a_layer_and_a_plot_as_it_always_did(self):
+    def test_accepts_old_names_of_a_layer_and_a_plot(self):
         self.open("small.html#layer=fc2&plot=Weight%20Gradient%20Norm")
         self.assertEqual(self.find("#layer-title").text, "fc2 Linear 128 → 10")
         self.assertEqual(self.script("return document.activeElement.dataset.tag"), "Weight Gradient Norm")
 
-    def test_takes_no_harm_from_an_address_that_makes_no_sense(self):
+    def test_ignores_an_invalid_address(self):
         self.open("compared.html")
         plain = self.view()
         for address in (
@@ -616,7 +616,7 @@ class Address(Reading):
 class CrowdedRun(Reading):
     """A report of 2,000 layers, with one finding per layer."""
 
-    def test_searches_no_list_of_findings_or_layers_for_each_of_them(self):
+    def test_searches_no_list_once_per_finding_or_layer(self):
         count = """
             window.searched = 0;
             for (const name of ["every", "filter", "find", "findIndex", "includes", "indexOf", "some"]) {
@@ -646,7 +646,7 @@ class IllRun(Reading):
         super().setUp()
         self.open("ill.html")
 
-    def test_tells_what_is_wrong_first_of_all(self):
+    def test_shows_findings_first(self):
         self.assertEqual(self.script("return document.querySelector('.lead-words').children[0].id"), "findings")
         self.assertEqual(self.find("#findings h2").text, "Findings 1 error, 2 warnings")
         self.assertIn("failed", self.find("#summary").text)
@@ -679,7 +679,7 @@ class IllRun(Reading):
         self.assertIn("warning: 40 % of the units of fc1", told[3])
         self.screenshot("ill_overview")
 
-    def test_lists_what_happened(self):
+    def test_lists_events(self):
         self.script("document.querySelector('#findings .notes').open = true")
         notes = self.texts("#findings .note-item")
         self.assertEqual(len(notes), 3)
@@ -704,7 +704,7 @@ class IllRun(Reading):
         # The finding of a layer without plots has no link.
         self.assertEqual(self.find("#findings .info").find_elements(By.TAG_NAME, "button"), [])
 
-    def test_marks_the_epochs_in_which_something_happened(self):
+    def test_marks_the_epochs_of_events(self):
         self.wait_for_plots("#model")
         loss = "#model .card[data-tag='Loss']"
         self.go_to(loss)
@@ -724,7 +724,7 @@ class IllRun(Reading):
         self.assertEqual(len(self.all("#layer .card[data-tag='Weight Gradient Norm'] .mark.error")), 1)
         self.assertEqual(len(self.all("#layer .card[data-tag='Weight Gradient Norm'] .mark.info")), 0)
 
-    def test_says_how_the_run_ended_and_what_it_was_set_to(self):
+    def test_shows_how_the_run_ended_and_its_settings(self):
         table = self.find("#run").text
         self.assertIn("failed at step 1,799", table)
         self.assertIn("The loss is NaN at step 1799.", table)
@@ -736,13 +736,13 @@ class IllRun(Reading):
 class HealthyRun(Reading):
     height = 1300
 
-    def test_says_in_a_line_that_nothing_was_found(self):
+    def test_says_in_one_line_that_there_are_no_findings(self):
         self.open("healthy.html")
         self.assertEqual(self.find("#findings .panel").text, "Training looks healthy. No problems found in 30 epochs.")
         self.wait_for_plots("#model")
         self.screenshot("healthy")
 
-    def test_shows_how_it_stands_in_a_line(self):
+    def test_shows_the_state_in_one_line(self):
         self.open("healthy.html")
         told = self.find("#summary").text
         for part in ("completed", "Training looks healthy", "epoch 29", "train_loss", "parameters"):
@@ -763,11 +763,11 @@ class HealthyRun(Reading):
         self.script("dispatchEvent(new Event('afterprint'))")
         self.assertEqual(self.all("img.printed"), [])
 
-    def test_says_nothing_where_nobody_looked(self):
+    def test_says_nothing_if_no_lens_checked_the_run(self):
         self.open("small.html")
         self.assertEqual(self.all("#findings"), [])
 
-    def test_tells_of_warnings_alone(self):
+    def test_shows_a_run_with_only_warnings(self):
         self.open("warned.html")
         self.assertEqual(self.find("#findings h2").text, "Findings 1 warning")
         self.wait_for_plots("#model")
@@ -778,7 +778,7 @@ class HealthyRun(Reading):
 class DarkRun(Reading):
     dark, height = True, 1700
 
-    def test_follows_the_system(self):
+    def test_follows_the_colours_of_the_system(self):
         self.open("small.html")
         self.wait_for_plots("#model")
         red, green, blue = self.script(
@@ -839,7 +839,7 @@ class ComparedRuns(Reading):
         self.wait("return document.querySelectorAll(\"[data-tag='Metrics'] .legend .entry\").length === 1")
         self.assertEqual(self.words(names), ["sgd with momentum"])
 
-    def test_tells_how_each_run_ended_and_where_it_was_best(self):
+    def test_shows_how_each_run_ended_and_its_best_epoch(self):
         self.open("compared.html")
         table = self.find("#run table").text
         self.assertRegex(table, r"train_loss[\s\S]*last 0\.\d+[\s\S]*lowest 0\.\d+ in epoch \d+")
@@ -862,7 +862,7 @@ class ComparedRuns(Reading):
         )
         return {name: cells for name, *cells in columns}
 
-    def test_says_first_which_run_is_best_and_what_was_different(self):
+    def test_shows_the_best_run_and_differences_first(self):
         self.open("compared.html")
         self.assertEqual(self.find("#title").text, "2 runs compared")
         self.assertEqual(self.script("return document.querySelector('main').children[1].id"), "comparison")
@@ -893,7 +893,7 @@ class ComparedRuns(Reading):
         self.assertIn("batch_size", same.text)
         self.screenshot("comparison")
 
-    def test_tells_differences_to_a_baseline(self):
+    def test_shows_differences_to_a_baseline(self):
         self.open("compared.html")
         self.assertNotIn("(", self.rows()["train_loss"][0])
         self.assertFalse(self.find("#differences").is_displayed())
@@ -944,7 +944,7 @@ class ComparedRuns(Reading):
         self.assertIn("0", labels)
         self.screenshot("compared_differences")
 
-    def test_saves_the_numbers_of_the_runs_on_show(self):
+    def test_saves_the_numbers_of_the_visible_runs(self):
         self.open("compared.html")
         self.wait_for_plots("#model")
         header, *rows = self.saved_table(self.find("#model [data-tag='Metrics']"))
@@ -966,7 +966,7 @@ class ComparedRuns(Reading):
         self.assertTrue(all(float(label) < 20 for label in labels), labels)
         self.screenshot("diverged")
 
-    def test_tells_of_which_run_a_finding_is(self):
+    def test_names_the_run_of_a_finding(self):
         self.open("compared.html")
         self.wait_for_plots("#model")
         self.assertEqual(self.find("#findings .finding .of-run").text, "sgd with momentum")
@@ -995,7 +995,7 @@ class HostileRun(Reading):
         self.assertEqual(made, 0)
         self.screenshot("hostile")
 
-    def test_saves_no_formula(self):
+    def test_saves_names_so_that_they_are_no_formulas(self):
         self.open("formula.html")
         self.wait_for_plots("#model")
         _, content = self.saved(self.find("#model .card"), "Save the numbers as CSV")
@@ -1029,7 +1029,7 @@ class PictureOfTheLayers(Reading):
         self.go_to("#picture")
         self.screenshot("ill_picture")
 
-    def test_leads_to_the_plots_of_a_layer_that_has_some(self):
+    def test_links_layers_to_their_plots(self):
         self.open("ill.html")
         self.find("#picture [data-layer='relu']").click()
         self.assertTrue(self.find("#layer").get_property("hidden"))
@@ -1038,7 +1038,7 @@ class PictureOfTheLayers(Reading):
         self.assertEqual(self.find("#layer-title").text, "fc1 Linear 9216 → 128")
         self.assertEqual(self.find("#picture [aria-current]").get_attribute("data-layer"), "fc1")
 
-    def test_is_passed_by_one_tab_and_read_by_the_arrow_keys(self):
+    def test_is_one_tab_stop_with_arrow_keys_inside(self):
         self.open("ill.html")
         focused = "return document.activeElement.dataset.layer"
         self.assertEqual(len(self.all("#picture .layer[tabindex='0']")), 1)
@@ -1051,7 +1051,7 @@ class PictureOfTheLayers(Reading):
         self.wait("return document.activeElement.id === 'layer-title'")
         self.assertEqual(len(self.all("#picture .layer[tabindex='0']")), 1)
 
-    def test_shows_functions_behind_the_module_that_they_follow(self):
+    def test_shows_functions_after_the_module_that_they_follow(self):
         self.open("functions.html")
         self.assertEqual(
             [each.get_attribute("data-layer") for each in self.all("#picture .layer")], ["fc1", "fc1:relu", "fc2", "fc2:softmax"]
@@ -1061,7 +1061,7 @@ class PictureOfTheLayers(Reading):
         self.wait("return document.activeElement.id === 'layer-title'")
         self.screenshot("functions_picture")
 
-    def test_does_not_call_healthy_what_nothing_has_judged(self):
+    def test_does_not_call_unjudged_layers_healthy(self):
         self.open("small.html")
         self.assertEqual(self.layers("calm"), [])
         self.assertEqual(self.layers("error"), ["fc2"])  # its gradient was NaN
@@ -1080,7 +1080,7 @@ class PictureOfTheLayers(Reading):
         self.go_to("#picture")
         self.screenshot("large_picture")
 
-    def test_has_one_for_each_run_on_show(self):
+    def test_has_one_for_each_visible_run(self):
         self.open("compared.html")
         self.assertEqual(self.texts("#picture h3"), ["adam", "sgd with momentum"])
         chip = next(each for each in self.all("[aria-label='Runs'] .chip") if each.text == "adam")
@@ -1101,7 +1101,7 @@ class NarrowPicture(Reading):
 
 
 class RunningRun(Reading):
-    def test_loads_again_by_itself_and_stays_where_the_reader_was(self):
+    def test_reloads_and_keeps_the_readers_place(self):
         self.open("running.html")
         self.find("[data-tag='Weight Gradient Norm'] > summary").click()
         self.find("#search").send_keys("fc")
@@ -1119,7 +1119,7 @@ class RunningRun(Reading):
         self.assertEqual(self.all("#reload"), [])
 
     @at_night
-    def test_loads_again_without_being_asked_while_its_run_is_alive(self):
+    def test_reloads_automatically_while_its_run_is_alive(self):
         self.open("live.html")
         self.script("window.old = true")
         self.assertTrue(self.find("#reload").is_selected())
@@ -1130,7 +1130,7 @@ class RunningRun(Reading):
         self.assertFalse(self.find("#reload").is_selected())
 
     @at_night
-    def test_loads_again_while_any_of_its_runs_goes_on(self):
+    def test_reloads_while_any_of_its_runs_is_running(self):
         self.open("following.html#hide=ended&smoothing=0.9")
         self.script("window.old = true; document.getElementById('reload').click()")
         self.wait("return !window.old && document.documentElement.dataset.ready")
@@ -1143,7 +1143,7 @@ class RunningRun(Reading):
 
 
 class FiveRuns(Reading):
-    def test_are_compared_as_far_as_their_losses_are_finite(self):
+    def test_are_compared_by_their_finite_losses(self):
         self.open("five.html")
         answers = self.texts("#comparison .answer")
         self.assertRegex(answers[0], r"^Best val_loss: 'run \d' with [\d.]+ in epoch \d+, of the 4 runs that have it\.$")
@@ -1151,7 +1151,7 @@ class FiveRuns(Reading):
         self.assertEqual(len(self.all("#comparison .best")), len(answers))
         self.screenshot("five_compared")
 
-    def test_are_told_apart_though_one_was_resumed_one_killed_and_one_diverged(self):
+    def test_show_which_was_resumed_killed_or_diverged(self):
         self.open("five.html")
         self.wait_for_plots("#model")
         self.screenshot("five")

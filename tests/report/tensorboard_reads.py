@@ -75,7 +75,7 @@ class WholeRun(unittest.TestCase):
             else:
                 self.assertAlmostEqual(value, expected, delta=1e-6 * max(1, abs(expected)), msg=(tag, step))
 
-    def test_holds_every_scalar(self):
+    def test_has_every_scalar(self):
         epochs = range(6)
         self.assert_points("Loss/train_loss mean", [(e, 1 / (e + 1)) for e in epochs])
         self.assert_points("Loss/train_loss min", [(e, 0.5 / (e + 1)) for e in epochs])
@@ -85,7 +85,7 @@ class WholeRun(unittest.TestCase):
         self.assert_points("Norm/mean/late", [(e, e) for e in range(3, 6)])
         self.assertEqual(len(self.run_.Tags()["scalars"]), 8)
 
-    def test_holds_histograms(self):
+    def test_has_histograms(self):
         histograms = self.run_.Histograms(f"Weights/weight/{CONV}")
         self.assertEqual([event.step for event in histograms], list(range(6)))
         value = histograms[4].histogram_value
@@ -94,7 +94,7 @@ class WholeRun(unittest.TestCase):
         self.assertEqual(list(value.bucket), [0, 2, 5, 4, 1])
         self.assertAlmostEqual(value.sum, 2 * -0.5 + 5 * 0.5 + 4 * 2.5 + 1 * 6)
 
-    def test_lays_charts_out_by_tag(self):
+    def test_groups_charts_by_tag(self):
         # The layout was written again when a new layer came; TensorBoard uses the last.
         tensors = self.run_.Tensors("custom_scalars__config__")
         self.assertEqual([event.step for event in tensors], [0, 3])
@@ -114,7 +114,7 @@ class WholeRun(unittest.TestCase):
     def hyperparameter_data(self, tag, run=None):
         return (run or self.run_).SummaryMetadata(f"_hparams_/{tag}").plugin_data.content
 
-    def test_gives_what_the_run_was_set_to_as_hyperparameters_and_nothing_of_how_it_is_watched(self):
+    def test_has_the_runs_settings_as_hyperparameters_without_loupes_own(self):
         start = hparams_metadata.parse_session_start_info_plugin_data(self.hyperparameter_data("session_start_info"))
         values = {name: getattr(value, value.WhichOneof("kind")) for name, value in start.hparams.items()}
         self.assertEqual(values, {"optimizer": "Adam", "optimizer rate": 0.01, "optimizer weight decay": 0.1, "label": "7"})
@@ -127,7 +127,7 @@ class WholeRun(unittest.TestCase):
         failed = self.hyperparameter_data("session_end_info", read("resumed"))
         self.assertEqual(hparams_metadata.parse_session_end_info_plugin_data(failed).status, 2)
 
-    def test_tells_findings_and_notes_as_a_text(self):
+    def test_has_findings_and_notes_as_a_text(self):
         self.assertEqual(self.run_.SummaryMetadata("findings").plugin_data.plugin_name, "text")
         tensors = self.run_.Tensors("findings")
         self.assertEqual([event.step for event in tensors], [1, 2])
@@ -141,12 +141,12 @@ class WholeRun(unittest.TestCase):
         self.assertEqual(first, f"### Findings\n\n{error}(since epoch 1, step 70)\n{warning}{note}")
         self.assertEqual(last, f"### Findings\n\n{warning}\n### Over\n\n{error}(epoch 1, step 70 to epoch 2, step 120)\n{note}")
 
-    def test_tells_of_config_and_models(self):
+    def test_has_the_configuration_and_the_models(self):
         for tag, part in (("config", b"log_scale: true"), ("models", b'"parameters":10')):
             self.assertEqual(self.run_.SummaryMetadata(tag).plugin_data.plugin_name, "text")
             self.assertIn(part, self.run_.Tensors(tag)[0].tensor_proto.string_val[0])
 
-    def test_gives_what_is_whole_of_a_file_that_was_cut_off(self):
+    def test_reads_the_whole_events_of_an_incomplete_file(self):
         cut = FOLDER / "cut" / "tensorboard"
         shutil.rmtree(cut, ignore_errors=True)
         cut.mkdir(parents=True)
@@ -163,7 +163,7 @@ class ResumedRun(unittest.TestCase):
         self.assertEqual([step for step, _ in found], [0, 10, 20, 30, 40, 45, 50, 55, 60, 65, 70, 75])
         self.assertEqual([value > 100 for _, value in found], [False] * 4 + [True] * 8)
 
-    def test_keeps_to_one_folder(self):
+    def test_writes_to_one_folder_only(self):
         names = sorted(path.name for path in (FOLDER / "resumed" / "tensorboard").iterdir())
         self.assertEqual(len(names), 2)
         for name in names:

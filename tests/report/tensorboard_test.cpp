@@ -76,7 +76,7 @@ TEST_F(TensorBoard, WritesTheEndsOfBandsOnlyWhenToldToAndNamesNothingTwice) {
   }
 }
 
-TEST_F(TensorBoard, TellsOfVeryManyFindingsTheWorstAlone) {
+TEST_F(TensorBoard, ShowsOnlyTheWorstOfVeryManyFindings) {
   Driver board(TENSORBOARD_PLUGIN);
   ASSERT_EQ(board.begin(folder.text()), "");
   board.begin_tick(1);
@@ -99,7 +99,7 @@ TEST_F(TensorBoard, TellsOfVeryManyFindingsTheWorstAlone) {
   EXPECT_TRUE(holds(told, "and 101 more"));
 }
 
-TEST_F(TensorBoard, GivesASecondRunInTheSameFolderAFolderOfItsOwn) {
+TEST_F(TensorBoard, GivesASecondRunInTheSameFolderItsOwnFolder) {
   Driver board(TENSORBOARD_PLUGIN, {{"path", folder / "logs"}});
   for (const char* name : {"a", "b/c", "b/c"}) {
     board.begin("", false, name);
@@ -136,7 +136,7 @@ TEST_F(TensorBoard, LeavesNoHalfRecordWhenTheDiskIsFullAndWritesItLater) {
   EXPECT_EQ(records(file).size(), before + 2);
 }
 
-TEST_F(TensorBoard, SaysWhenItsFileHasGoneAndGoesOnInANewOne) {
+TEST_F(TensorBoard, SaysWhenItsFileWasRemovedAndContinuesInANewOne) {
   Begun board(TENSORBOARD_PLUGIN);
   board.stored_loss_tick(0, 1);
   std::filesystem::remove_all(board / "tensorboard");
@@ -171,14 +171,14 @@ TEST_F(TensorBoard, SaysInOneSentenceThatItCannotWriteAndTriesAgain) {
   EXPECT_EQ(records(event_files(folder / "obstacle/logs")[0]).size(), 6U);
 }
 
-TEST_F(TensorBoard, TakesAConfigThatIsNoYaml) {
+TEST_F(TensorBoard, AcceptsAConfigurationThatIsNotYaml) {
   Driver board(TENSORBOARD_PLUGIN);
   const std::string directory = folder.text();
   EXPECT_EQ(board.begin(Driver::run_of(directory, false, "odd", "a: [")), "");
   EXPECT_EQ(board.stored_loss_tick(0, 1), "");
 }
 
-TEST_F(TensorBoard, TakesAHistogramWithoutElements) {
+TEST_F(TensorBoard, AcceptsAHistogramWithoutElements) {
   Begun board(TENSORBOARD_PLUGIN);
   board.begin_tick(0);
   EXPECT_EQ(board.histogram("Weights", "fc", "weight", {-INFINITY, INFINITY}, {0}), "");
@@ -227,7 +227,7 @@ ShownHistogram shown(const std::array<double, 3>& bins) {
   return shown;
 }
 
-TEST(TensorBoardHistogram, LeavesOutBinsThatAreEmptyAtItsEndsAndReadsNoOthers) {
+TEST(TensorBoardHistogram, LeavesOutEmptyBinsAtItsEndsAndReadsNoOtherMemory) {
   const ShownHistogram middle = shown({0, 5, 0});
   EXPECT_EQ(middle.minimum, 2);
   EXPECT_EQ(middle.maximum, 4);

@@ -72,7 +72,7 @@ TEST_P(Parts, AreOpenedWhenTheyAreNeeded) {
   EXPECT_EQ(probe("opens").output, "opened\n");
 }
 
-TEST_P(Parts, AreOpenedOnceByThreadsThatNeedThemAtOnce) {
+TEST_P(Parts, AreOpenedOnceByThreadsThatNeedThemSimultaneously) {
   EXPECT_EQ(probe("opens_on_threads").output, "opened\n");
 }
 
@@ -86,7 +86,7 @@ TEST_P(Parts, AreOpenedAsTheProcessExits) {
   EXPECT_EQ(finished.exit_code, 0);
 }
 
-TEST_P(Parts, AreNotOpenedOnceTheProcessEndsAbnormally) {
+TEST_P(Parts, AreNotOpenedDuringAnAbnormalEnd) {
   EXPECT_EQ(probe("asks_after_the_end").output, "no table\n");
 }
 
@@ -95,7 +95,7 @@ TEST_P(Parts, AreFoundBesideTheLibraryThatIsLoaded) {
   EXPECT_EQ(probe_copy("opens").output, "opened\n");
 }
 
-TEST_P(Parts, ThatAreMissingAreToldOnce) {
+TEST_P(Parts, ThatAreMissingAreReportedOnce) {
   const fs::path part = copy();
   fs::remove(part);
   expect_told_once(probe_copy("opens_on_threads"), part, "No such file");
@@ -108,7 +108,7 @@ TEST_P(Parts, OfAnotherBuildAreRefused) {
   expect_told_once(probe_copy("opens"), part, "version `" + version);
 }
 
-TEST_P(Parts, ThatEverybodyMayWriteToAreRefused) {
+TEST_P(Parts, ThatEverybodyMayOverwriteAreRefused) {
   const fs::path part = copy();
   fs::permissions(part, fs::perms::others_write, fs::perm_options::add);
   expect_told_once(probe_copy("opens"), part, "everybody may write to it");
@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(Each, PartsInTraining, testing::Values("lines", "servic
 
 class PartsOfUsualRuns : public Parts {};
 
-TEST_F(PartsOfUsualRuns, AreNone) {
+TEST_F(PartsOfUsualRuns, AreNotOpened) {
   const Finished finished =
       loupe::test::run("env -u RANK -u WORLD_SIZE -u LOUPE_CHECK " + LOUPE_PROBE + " trains_as_usual", folder_);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
@@ -183,18 +183,18 @@ TEST_P(RanksPart, IsOpenInEachProcess) {
   }
 }
 
-TEST_P(RanksPart, ThatOneProcessLacksIsNotNeeded) {
+TEST_P(RanksPart, ThatOneProcessLacksIsNotRequired) {
   const fs::path part = copy();
   fs::remove(part);
   expect_rank_0_alone(part, "No such file");
 }
 
-TEST_P(RanksPart, ThatIsOfAnotherBuildInOneProcessIsNotNeeded) {
+TEST_P(RanksPart, ThatIsFromAnotherBuildInOneProcessIsNotRequired) {
   const fs::path part = copy();
   expect_rank_0_alone(part, "version `" + change_build(part));
 }
 
-TEST_P(RanksPart, IsLeftToItsParentByAForkedChild) {
+TEST_P(RanksPart, IsNotUsedByAForkedChild) {
   const Finished finished =
       loupe::test::run("RANK=0 " + job_ + " " + LOUPE_PROBE + " forks_once_it_has_joined", folder_);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;

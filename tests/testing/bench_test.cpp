@@ -168,7 +168,7 @@ std::string message_of(const std::function<void()>& call) {
   return "nothing was thrown";
 }
 
-TEST(Bench, RunsALensOfLoupesOwnOnWhatTheTestFeeds) {
+TEST(Bench, RunsABuiltInLensOnTheTestsTensors) {
   Bench bench("lenses: [output_norm]");
   const auto layer = bench.module("fc1", "ReLU");
   bench.forward(layer, tensor({3, 4, 0, 0, 6, 8, 0, 0}, {2, 4}));
@@ -198,7 +198,7 @@ TEST(Bench, RunsAPluginThatIsLinkedIntoTheTest) {
   EXPECT_EQ(bench.value("Inputs", "fc1", "mean"), 2);
 }
 
-TEST(Bench, TellsALensOfEachStepAndWhetherItWasMeasured) {
+TEST(Bench, GivesALensEachStepAndWhetherItWasMeasured) {
   Bench bench("attach: {every: 4}\nlenses: [counted]\n", {}, {&own_plugin});
   for (int i = 0; i < 16; ++i) bench.step();
   bench.tick();
@@ -213,7 +213,7 @@ TEST(Bench, LoadsAPluginByItsFile) {
   EXPECT_NE(message_of([] { Bench("lenses: []", {"/nowhere/x.so"}); }).find("/nowhere/x.so"), std::string::npos);
 }
 
-TEST(Bench, ReadsElementsAsTheTypeHoldsThem) {
+TEST(Bench, ReadsElementsWithThePrecisionOfTheType) {
   for (const lt::Type type : {lt::Type::float32, lt::Type::float64, lt::Type::int8, lt::Type::int16, lt::Type::int32,
                               lt::Type::int64, lt::Type::uint8, lt::Type::float16, lt::Type::bfloat16}) {
     Bench bench(piped("forward", "tensor_mean"), {}, {&own_plugin});
@@ -316,7 +316,7 @@ TEST(Bench, FeedsAnAttributeAtTheForward) {
   EXPECT_EQ(bench.value("Mean", "fc1", "mean"), 5);
 }
 
-TEST(Bench, AParameterMayHaveAnyFlagOfADraft) {
+TEST(Bench, AcceptsAnyFlagOfADraftOnAParameter) {
   Bench bench(piped("tick", "tensor_mean", ", parameters: [gate]"), {}, {&own_plugin});
   const auto layer = bench.module("fc1", "Linear", {{"gate", {1}, 1u << 31}});
   bench.set(layer, "gate", tensor({5}));
@@ -334,7 +334,7 @@ TEST(Bench, CountsChangesFromAParametersFirstValue) {
   EXPECT_NEAR(bench.value("Weight Update Norm", "fc1", "mean"), 5, 1e-6);
 }
 
-TEST(Bench, TellsALensOfTicksStepsOptimizersAndModules) {
+TEST(Bench, GivesALensTicksStepsOptimizersAndModules) {
   Bench bench("lenses: [told]", {}, {&own_plugin});
   const auto layer = bench.module("act", "ReLU");
   bench.optimizer("Adam", 0.25);
@@ -364,7 +364,7 @@ TEST(Bench, TellsALensOfTicksStepsOptimizersAndModules) {
   EXPECT_THROW(bench.forward(layer, tensor({1})), std::invalid_argument);
 }
 
-TEST(Bench, PutsAModuleIntoTheNearestThatItsPathNames) {
+TEST(Bench, FindsTheParentOfAModuleByItsPath) {
   Bench bench("lenses: [told]", {}, {&own_plugin});
   bench.module("net", "Net", {}, LOUPE_MODULE_ROOT);
   bench.module("block", "Block", {}, 0);
@@ -376,7 +376,7 @@ TEST(Bench, PutsAModuleIntoTheNearestThatItsPathNames) {
   EXPECT_FALSE(has_line(bench, "net is in"));
 }
 
-TEST(Bench, SaysWhatWasShownAndLoggedWhereAValueIsMissing) {
+TEST(Bench, ListsShownValuesAndTheLogIfAValueIsMissing) {
   Bench bench("lenses: [told: {fail: true}, output_norm]", {}, {&own_plugin});
   bench.forward(bench.module("fc1", "ReLU"), tensor({1}, {1, 1}));
   bench.tick();
@@ -388,19 +388,19 @@ TEST(Bench, SaysWhatWasShownAndLoggedWhereAValueIsMissing) {
   EXPECT_NE(message.find("it fails because it was asked to"), std::string::npos) << message;
 }
 
-TEST(Bench, ThrowsAComponentsFailureOutWhereTheYamlSaysStop) {
+TEST(Bench, ThrowsAComponentsFailureIfTheYamlSaysStop) {
   Bench bench("on_error: stop\nlenses: [told: {fail: true}]", {}, {&own_plugin});
   EXPECT_NE(message_of([&] { bench.tick(); }).find("it was asked to"), std::string::npos);
 }
 
-TEST(Bench, RefusesAWrongConfigurationWithItsPlace) {
+TEST(Bench, RefusesAWrongConfigurationWithTheLine) {
   EXPECT_THROW(Bench("lenses: [told: {fial: true}]", {}, {&own_plugin}), std::runtime_error);
   const std::string message = message_of([] { Bench("lenses: [told: {fial: true}]", {}, {&own_plugin}); });
   EXPECT_NE(message.find("test.yaml:1:"), std::string::npos) << message;
   EXPECT_NE(message.find("fail"), std::string::npos) << message;
 }
 
-TEST(Bench, TellsAVisualizerWhatTheTestShows) {
+TEST(Bench, PassesTheTestsValuesToAVisualizer) {
   const std::filesystem::path folder = std::filesystem::path(LOUPE_TEST_FOLDER) / "visualizer";
   std::filesystem::remove_all(folder);
   Bench bench("run: {dir: " + folder.string() + "}\nvisualizers: [csv]");
@@ -433,7 +433,7 @@ TEST(Bench, TellsAVisualizerWhatTheTestShows) {
   EXPECT_NE(written.find("1.5"), std::string::npos) << written;
 }
 
-TEST(Bench, KeepsTwoApartButForTheLog) {
+TEST(Bench, KeepsTwoBenchesApartExceptForTheLog) {
   Bench one("lenses: [told]", {}, {&own_plugin});
   {
     Bench two("lenses: [told]", {}, {&own_plugin});

@@ -122,13 +122,13 @@ TEST(DeadUnits, AreNotReportedWhileTheLossIsAtItsBest) {
   EXPECT_EQ(net.last("dead_units"), nullptr);
 }
 
-TEST(DeadUnits, AreNotReportedWhereTheyAreFewThoughTheLossStays) {
+TEST(DeadUnits, AreNotReportedIfTheyAreFewThoughTheLossStays) {
   Layers net("ReLU");
   for (int i = 0; i < 6; ++i) net.epoch(partly_silent(16, 6));
   EXPECT_EQ(net.last("dead_units"), nullptr);
 }
 
-TEST(DeadUnits, AreAnErrorWhereTheLossStaysUntilItComesDown) {
+TEST(DeadUnits, AreAnErrorWhileTheLossStays) {
   Layers net("ReLU");
   Layers::Step step = partly_silent(16, 10);
   for (int i = 0; i < 6; ++i) net.epoch(step);
@@ -141,7 +141,7 @@ TEST(DeadUnits, AreAnErrorWhereTheLossStaysUntilItComesDown) {
   EXPECT_EQ(net.severity("dead_units"), uint32_t{LOUPE_SEVERITY_INFO});
 }
 
-TEST(DeadUnits, AreAnErrorInALayerThatCutsOffAllBeforeItHoweverTheLossGoes) {
+TEST(DeadUnits, AreAlwaysAnErrorInALayerThatCutsOffAllEarlierOnes) {
   for (const bool reaches_first : {false, true}) {
     Layers net("ReLU");
     Layers::Step step = partly_silent(16, 16);
@@ -154,7 +154,7 @@ TEST(DeadUnits, AreAnErrorInALayerThatCutsOffAllBeforeItHoweverTheLossGoes) {
   }
 }
 
-TEST(UnchangedParameter, IsNotSaidOfLayersBeforeAWeightThatIsStillAllZeros) {
+TEST(UnchangedParameter, IsNotReportedForLayersBeforeAWeightThatIsAllZeros) {
   const auto told_after = [](int64_t zero_steps, int64_t steps) {
     Layers net("Tanh", /*has_one_output=*/false, zero_steps);
     Layers::Step step;
@@ -172,7 +172,7 @@ TEST(UnchangedParameter, IsNotSaidOfLayersBeforeAWeightThatIsStillAllZeros) {
   EXPECT_TRUE(told_after(100, 100)) << "the layer never moves; steady layers are measured seldom, so this takes long";
 }
 
-TEST(DeadUnits, AreJudgedOfFewUnitsAndOfAnOutputWithoutADimensionForThem) {
+TEST(DeadUnits, AreJudgedForFewUnitsAndForOutputsWithoutADimensionOfUnits) {
   Layers few("ReLU");
   for (int i = 0; i < 6; ++i) few.epoch(partly_silent(2, 1));
   EXPECT_EQ(few.severity("dead_units"), uint32_t{LOUPE_SEVERITY_ERROR});
@@ -187,7 +187,7 @@ TEST(DeadUnits, AreJudgedOfFewUnitsAndOfAnOutputWithoutADimensionForThem) {
   EXPECT_NE(one.last("dead_units")->message.find("1 of 1 units"), std::string::npos);
 }
 
-TEST(DeadUnits, ArePutDownToTheStartOnlyWhereTheFirstStepShowedThem) {
+TEST(DeadUnits, AreBlamedOnTheInitializationOnlyIfSeenInTheFirstStep) {
   for (const bool from_the_first : {true, false}) {
     Layers net("ReLU");
     if (!from_the_first) net.step(partly_silent(16, 0));
@@ -198,7 +198,7 @@ TEST(DeadUnits, ArePutDownToTheStartOnlyWhereTheFirstStepShowedThem) {
   }
 }
 
-TEST(Softmax, OverOneElementIsCertainAtOnceAndExplainsTheGradientOfZeroBeforeIt) {
+TEST(Softmax, OverOneElementIsReportedImmediatelyAndExplainsTheZeroGradient) {
   for (const char* type : {"Softmax", "LogSoftmax"}) {
     Layers net(type);
     Layers::Step step;
@@ -212,7 +212,7 @@ TEST(Softmax, OverOneElementIsCertainAtOnceAndExplainsTheGradientOfZeroBeforeIt)
   }
 }
 
-TEST(Softmax, OfSeveralElementsIsNoConstantHoweverSureItIs) {
+TEST(Softmax, OfSeveralElementsIsNeverAConstant) {
   Layers net("Softmax");
   Layers::Step step;
   step.shape = {batch, 2};
@@ -241,7 +241,7 @@ Layers::Step spread_by(double share) {
   return step;
 }
 
-TEST(ConstantOutput, IsOneWhoseSpreadIsNextToNothingBesideItsSize) {
+TEST(ConstantOutput, HasAlmostNoSpreadComparedWithItsSize) {
   Layers net("GELU");
   for (int i = 0; i < 3; ++i) net.epoch(spread_by(1e-5));
   ASSERT_EQ(net.severity("constant_output"), uint32_t{LOUPE_SEVERITY_WARNING});

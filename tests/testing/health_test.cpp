@@ -146,7 +146,7 @@ int count_of(const Bench& bench, const std::string& rule, const std::string& lay
   return count;
 }
 
-TEST(NoStep, IsNotToldWhereAnEpochEndsBetweenAGradientAndItsStep) {
+TEST(NoStep, IsNotReportedIfAnEpochEndsBetweenAGradientAndItsStep) {
   // Replicas on threads do this: each ends an epoch when it begins the next.
   Net net;
   for (int epoch = 0; epoch < 4; ++epoch) {
@@ -159,7 +159,7 @@ TEST(NoStep, IsNotToldWhereAnEpochEndsBetweenAGradientAndItsStep) {
   EXPECT_EQ(count_of(net.bench(), "no_step"), 0);
 }
 
-TEST(NoStep, IsToldOfGradientsThatAreMoreThanAStepTakes) {
+TEST(NoStep, IsReportedForMoreGradientsThanAStepAccumulates) {
   Net net;
   net.epoch();
   net.step({.is_skipped = true});
@@ -168,7 +168,7 @@ TEST(NoStep, IsToldOfGradientsThatAreMoreThanAStepTakes) {
   EXPECT_EQ(count_of(net.bench(), "no_step"), 1);
 }
 
-TEST(NoStep, IsToldOfASecondEpochOfOneBatch) {
+TEST(NoStep, IsReportedInASecondEpochOfOneBatch) {
   Net net;
   net.epoch({.is_skipped = true}, 1);
   EXPECT_EQ(count_of(net.bench(), "no_step"), 0);
@@ -176,7 +176,7 @@ TEST(NoStep, IsToldOfASecondEpochOfOneBatch) {
   EXPECT_EQ(count_of(net.bench(), "no_step"), 1);
 }
 
-TEST(UnchangedParameter, ThatNeverGotAGradientIsToldWhereEachStepWasMeasuredAlone) {
+TEST(UnchangedParameter, WithoutAGradientIsReportedOnlyIfEachStepWasMeasured) {
   for (const char* every : {"1", "3"}) {
     Bench bench(std::string("attach: {every: ") + every + "}\nlenses: [health]\n", {LOUPE_BUILT_PLUGINS});
     bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
@@ -208,7 +208,7 @@ TEST(Health, NamesTheLayerThatMadeTheFirstNaN) {
   EXPECT_EQ(net.found().size(), 1) << "only the first finding";
 }
 
-TEST(Health, NamesWhatLiesBetweenTwoLayersWhereTheInputIsNotFinite) {
+TEST(Health, NamesTheFunctionBetweenTwoLayersIfTheInputIsNotFinite) {
   Net net;
   const Net::Step step{.bad_input = Values(batch * width, nan), .bad_output = Values(batch * width, nan)};
   net.step(step);
@@ -216,7 +216,7 @@ TEST(Health, NamesWhatLiesBetweenTwoLayersWhereTheInputIsNotFinite) {
   EXPECT_NE(net.bench().findings().at(0).message.find("between 'relu1'"), std::string::npos);
 }
 
-TEST(Health, NamesTheBatchWhereTheFirstLayersInputIsNotFinite) {
+TEST(Health, NamesTheBatchIfTheFirstLayersInputIsNotFinite) {
   Net net;
   const lt::Tensor bad = tensor(Values(batch * width, nan), {batch, width});
   net.bench().forward(net.linear(0), std::vector{bad}, std::vector{bad});
@@ -226,7 +226,7 @@ TEST(Health, NamesTheBatchWhereTheFirstLayersInputIsNotFinite) {
   EXPECT_NE(net.bench().findings().at(0).message.find("the batch itself"), std::string::npos);
 }
 
-TEST(Health, TakesALossThatIsNaNForAnErrorWhereAllElseIsFinite) {
+TEST(Health, ReportsANaNLossAsAnErrorIfAllElseIsFinite) {
   Net net;
   net.epoch();
   for (int i = 0; i < 3; ++i) {
@@ -240,7 +240,7 @@ TEST(Health, TakesALossThatIsNaNForAnErrorWhereAllElseIsFinite) {
   EXPECT_NE(net.bench().findings().at(0).advice.find("an empty batch"), std::string::npos);
 }
 
-TEST(Health, TakesALossThatTurnsNaNAfterTheLastStepOfAnEpochForAnError) {
+TEST(Health, ReportsALossThatBecomesNaNAfterTheLastStepOfAnEpoch) {
   Net net;
   for (int i = 0; i < 8; ++i) net.step();
   net.bench().push_loss(nan);
@@ -248,7 +248,7 @@ TEST(Health, TakesALossThatTurnsNaNAfterTheLastStepOfAnEpochForAnError) {
   EXPECT_EQ(net.found(), Names{"non_finite"});
 }
 
-TEST(Health, SaysNothingOfAValidationLossThatIsNaN) {
+TEST(Health, DoesNotReportAValidationLossThatIsNaN) {
   Net net;
   net.epoch();
   net.bench().push_loss(nan, /*train=*/false);
@@ -256,7 +256,7 @@ TEST(Health, SaysNothingOfAValidationLossThatIsNaN) {
   EXPECT_EQ(net.found(), Names());
 }
 
-TEST(Health, NamesTheGradientThatIsNotFiniteWhereAllOutputsAre) {
+TEST(Health, NamesTheNonFiniteGradientIfAllOutputsAreFinite) {
   Net net;
   const Net::Step step{.bad_gradient = true};
   net.step(step);
@@ -272,7 +272,7 @@ TEST(Health, TakesAnInfiniteGradientOfASkippedStepForNoFault) {
   EXPECT_EQ(net.found(), Names());
 }
 
-TEST(Health, SeesAStepThatChangesNothingAtOnce) {
+TEST(Health, ReportsAStepThatChangesNothingImmediately) {
   Net net;
   net.step();
   const Net::Step step{.update = 0};
@@ -280,7 +280,7 @@ TEST(Health, SeesAStepThatChangesNothingAtOnce) {
   EXPECT_EQ(net.found(), Names{"no_effect Net"});
 }
 
-TEST(Health, SeesARateThatStaysZeroButNotOneThatBeginsOrEndsThere) {
+TEST(Health, ReportsARateThatStaysZeroButNotOneThatStartsOrEndsAtZero) {
   Net net;
   net.bench().optimizer("SGD", 0);
   net.step();
@@ -299,7 +299,7 @@ TEST(Health, SeesARateThatStaysZeroButNotOneThatBeginsOrEndsThere) {
   EXPECT_EQ(other.found(), Names{"zero_learning_rate Net"});
 }
 
-TEST(Health, SeesAnAnnealedRateThatIsZeroWhileEpochsAreToCome) {
+TEST(Health, ReportsAnAnnealedRateThatIsZeroBeforeTheLastEpoch) {
   const auto found = [](double epochs) {
     Net net;
     net.bench().epochs(epochs);
@@ -315,7 +315,7 @@ TEST(Health, SeesAnAnnealedRateThatIsZeroWhileEpochsAreToCome) {
 }
 
 /// The message names the effect of the wrong mode on each kind of layer in the model.
-TEST(Health, SeesAModelThatIsTrainedInEvalModeIfThatMatters) {
+TEST(Health, ReportsAModelTrainedInEvalModeIfThatMatters) {
   const auto trained = [](const Names& more) {
     Net net("{}", more);
     const Net::Step step{.pass = {false, true}};
@@ -330,7 +330,7 @@ TEST(Health, SeesAModelThatIsTrainedInEvalModeIfThatMatters) {
   EXPECT_EQ(trained({"Dropout", "BatchNorm1d"}), beginning + ": dropout is off and batch norms do not learn");
 }
 
-TEST(Health, SeesAModelThatIsValidatedInTrainingModeIfThatMatters) {
+TEST(Health, ReportsAModelValidatedInTrainingModeIfThatMatters) {
   const auto validated = [](const Names& more) {
     Net net("{}", more);
     for (int i = 0; i < 4; ++i) net.step();
@@ -347,7 +347,7 @@ TEST(Health, SeesAModelThatIsValidatedInTrainingModeIfThatMatters) {
             beginning + ": dropout is on and batch norms learn from the validation data");
 }
 
-TEST(Health, SeesALoaderThatIsStuckButNotFullBatches) {
+TEST(Health, ReportsAStuckLoaderButNotFullBatchTraining) {
   Net net;
   for (int i = 0; i < 4; ++i) net.step();
   const Net::Step same{.same_input = true};
@@ -359,7 +359,7 @@ TEST(Health, SeesALoaderThatIsStuckButNotFullBatches) {
   EXPECT_EQ(full.found(), Names());
 }
 
-TEST(Health, SeesVanishingGradientsAfterItsPatience) {
+TEST(Health, ReportsVanishingGradientsAfterItsPatience) {
   Net net;
   const Net::Step step{.gradient = {1e-7, 0.1, 0.1}};
   net.epoch(step);
@@ -406,13 +406,13 @@ Names found_in_stack(double factor, double loss_after_an_epoch) {
   return found;
 }
 
-TEST(Health, SeesGradientsThatVanishByLessWhereTheLossDoesNotComeDown) {
+TEST(Health, ReportsSmallerVanishingIfTheLossDoesNotFall) {
   EXPECT_EQ(found_in_stack(0.35, 1), Names{"vanishing_gradient fc1"});
   EXPECT_EQ(found_in_stack(0.35, 0.8), Names());
   EXPECT_EQ(found_in_stack(0.5, 1), Names());
 }
 
-TEST(Health, SaysWhenAFindingIsOver) {
+TEST(Health, ReportsWhenAFindingIsResolved) {
   Net net("{cooldown: 2}");
   for (int i = 0; i < 3; ++i) net.epoch({.gradient = {1e-7, 0.1, 0.1}});
   for (int i = 0; i < 3; ++i) net.epoch();
@@ -421,7 +421,7 @@ TEST(Health, SaysWhenAFindingIsOver) {
   EXPECT_EQ(net.bench().findings().back().rule, "vanishing_gradient");
 }
 
-TEST(Health, SeesAGradientFarAboveAllBefore) {
+TEST(Health, ReportsAGradientFarAboveAllEarlierOnes) {
   Net net;
   for (int i = 0; i < 2; ++i) net.epoch();
   const Net::Step step{.gradient = {0.1, 50, 0.1}};
@@ -456,7 +456,7 @@ Names found_with_quiet_units(int64_t units, int64_t quiet, int64_t sample) {
   return found;
 }
 
-TEST(Health, TakesAUnitForDeadOnlyIfSilentInEachSample) {
+TEST(Health, ReportsAUnitAsDeadOnlyIfSilentInEachSample) {
   for (const int64_t quiet : {40, 3}) {  // the rule judges many and few silent units in different ways
     EXPECT_EQ(found_with_quiet_units(64, quiet, -1), Names{"relu"}) << quiet;
     EXPECT_EQ(found_with_quiet_units(64, quiet, 0), Names()) << quiet;
@@ -464,7 +464,7 @@ TEST(Health, TakesAUnitForDeadOnlyIfSilentInEachSample) {
   }
 }
 
-TEST(Health, TakesALayerForConstantOnlyIfEachOfItsUnitsIs) {
+TEST(Health, ReportsALayerAsConstantOnlyIfAllItsUnitsAre) {
   for (const int64_t constant : {width - 1, width}) {
     Net net;
     net.epoch();
@@ -473,13 +473,13 @@ TEST(Health, TakesALayerForConstantOnlyIfEachOfItsUnitsIs) {
   }
 }
 
-TEST(Health, SeesInputsFarFromUnitScale) {
+TEST(Health, ReportsInputsFarFromUnitScale) {
   Net net;
   net.epoch({.input = 300});
   EXPECT_EQ(net.found(), Names{"unnormalized_input fc1"});
 }
 
-TEST(Health, SeesUpdatesThatAreTooLargeAfterTheFirstWindow) {
+TEST(Health, ReportsTooLargeUpdatesAfterTheFirstWindow) {
   Net net;
   Net::Step step;
   for (int i = 0; i < 3; ++i) {
@@ -490,7 +490,7 @@ TEST(Health, SeesUpdatesThatAreTooLargeAfterTheFirstWindow) {
   EXPECT_EQ(net.found().front().substr(0, 12), "update_ratio");
 }
 
-TEST(Health, SeesAFirstStepThatPutsOtherWeightsInThePlaceOfTheFirst) {
+TEST(Health, ReportsAFirstStepThatReplacesTheWeights) {
   Net net;
   const Net::Step step{.update = 10};
   net.bench().optimizer("SGD", 100);
@@ -518,19 +518,19 @@ std::vector<lt::Finding> found_with_scales(int layer_count, const std::function<
   return bench.findings();
 }
 
-TEST(Health, SeesOutputsWhoseVarianceGrowsByLayer) {
+TEST(Health, ReportsOutputsWhoseVarianceGrowsFromLayerToLayer) {
   const std::vector<lt::Finding> found = found_with_scales(3, [](int i) { return std::pow(10, i); });
   ASSERT_EQ(found.size(), 1) << found.front().message;
   EXPECT_EQ(found[0].rule, "poor_initialization");
   EXPECT_EQ(found[0].layer, "c");
 }
 
-TEST(Health, TakesLayersWhoseOutputDoesNotVaryForNoPartOfAGrowthByLayer) {
+TEST(Health, IgnoresConstantLayersInTheGrowthFromLayerToLayer) {
   for (const lt::Finding& each : found_with_scales(6, [](int i) { return i % 2 == 0 ? 1 : 0; }))
     EXPECT_NE(each.rule, "poor_initialization") << each.message;
 }
 
-TEST(WeightsReset, IsSaidOfWeightsThatStepsChangedAndNotOfThoseThatOnlyRoundingMoved) {
+TEST(WeightsReset, IsReportedForWeightsThatStepsChangedNotForRounding) {
   for (const double update : {1e-3, 1e-8}) {
     Net net;
     for (int epoch = 0; epoch < 5; ++epoch) {
@@ -541,7 +541,7 @@ TEST(WeightsReset, IsSaidOfWeightsThatStepsChangedAndNotOfThoseThatOnlyRoundingM
   }
 }
 
-TEST(Health, SeesUnitsThatStayEqual) {
+TEST(Health, ReportsUnitsThatStayEqual) {
   Net net("{off: [update_ratio]}");  // makes weights equal that were not, which is also a large update
   for (int step = 0; step < 3; ++step) {
     net.bench().forward(net.linear(0), tensor(noises(batch * width, step), {batch, width}));
@@ -552,7 +552,7 @@ TEST(Health, SeesUnitsThatStayEqual) {
   EXPECT_EQ(net.found(), Names{"poor_initialization fc1"});
 }
 
-TEST(Health, SeesALossThatJumps) {
+TEST(Health, ReportsALossThatJumps) {
   Net net;
   for (int i = 0; i < 20; ++i) net.bench().push_loss(1 + 0.1 * noise(i));
   net.step();
@@ -562,7 +562,7 @@ TEST(Health, SeesALossThatJumps) {
   EXPECT_EQ(net.found(), Names{"loss_spike"});
 }
 
-TEST(Health, SeesALossThatGrowsAndOneThatStays) {
+TEST(Health, ReportsALossThatGrowsAndOneThatStays) {
   Net growing, staying, falling;
   for (int epoch = 0; epoch < 4; ++epoch) {
     for (int i = 0; i < 8; ++i) {
@@ -578,7 +578,7 @@ TEST(Health, SeesALossThatGrowsAndOneThatStays) {
   EXPECT_EQ(falling.found(), Names());
 }
 
-TEST(Health, ALossThatStaysIsNoFaultOfARunThatGoesOnFromACheckpointButWhereItsFirstEpochsAreNotLookedAt) {
+TEST(Health, AcceptsAConstantLossAfterACheckpointUnlessItsFirstEpochsAreNotMeasured) {
   const auto found_after = [](Net& net, int epochs) {
     for (int epoch = 0; epoch < epochs; ++epoch) {
       for (int i = 0; i < 8; ++i) net.bench().push_loss(1 + 0.01 * noise(10 * epoch + i));
@@ -613,7 +613,7 @@ TEST(Health, SeesALossThatSwingsSlowlyEvenWhileItComesDown) {
   EXPECT_PRED2(says, told_of(swinging), "swings slowly up and down");
 }
 
-TEST(Health, SeesALossAboveItsStartThatJumps) {
+TEST(Health, ReportsAJumpOfALossAboveItsStart) {
   const auto jumping = [](double start, double later) {
     return [=](int i) { return i < 40 ? start * (1 + noise(i) / 2) : later * (1 + 0.6 * noise(i)); };
   };
@@ -629,7 +629,7 @@ TEST(Health, TakesNoiseOutliersASmallSwingAndTwoKindsOfLossInTurnForNoOscillatio
   EXPECT_EQ(told_of([](int i) { return i % 2 == 0 ? 1 + 0.05 * noise(i) : 9 + 0.3 * noise(i); }), "");
 }
 
-TEST(Health, TakesAStageThatBeginsWithAnEpochForNoSpike) {
+TEST(Health, ReportsNoSpikeForAStageThatBeginsWithAnEpoch) {
   const auto spikes = [](int begin) {
     Net net("{off: [loss_not_decreasing, diverging_loss, loss_oscillating]}");
     for (int i = 0; i < 160; ++i) {
@@ -648,13 +648,13 @@ TEST(Health, SeesSamplesThatComeSortedInTheSameWayInEachEpoch) {
   EXPECT_PRED2(says, told_of(sorted), "in the same way in each epoch");
 }
 
-TEST(Health, TakesSwingsOfNextToNothingAndOfALossAboutZeroForNoOscillation) {
+TEST(Health, ReportsNoOscillationForTinySwingsOrALossNearZero) {
   const auto swing = [](int i) { return std::cos(0.27 * i) + 0.1 * noise(i); };
   EXPECT_EQ(told_of([&](int i) { return (i < 40 ? 1 : 0.01) * (1 + 0.4 * swing(i)); }), "");
   EXPECT_EQ(told_of([&](int i) { return 0.2 + swing(i); }), "");
 }
 
-TEST(Health, TakesALossThatFollowsARateInCyclesForNoOscillation) {
+TEST(Health, ReportsNoOscillationForALossThatFollowsACyclicRate) {
   const auto cycle = [](int i) { return 1 + 0.9 * std::cos(0.27 * i); };
   const auto loss = [&](int i) { return 1 + 0.3 * cycle(i) + 0.02 * noise(i); };
   EXPECT_PRED2(says, told_of(loss), "swings slowly");
@@ -665,7 +665,7 @@ TEST(Health, TakesALossThatFollowsARateInCyclesForNoOscillation) {
   EXPECT_PRED2(says, told_of(loss, falling), "swings slowly");
 }
 
-TEST(Overfitting, IsSaidOfAValidationLossThatGrowsAndNotOfNoise) {
+TEST(Overfitting, IsReportedForAGrowingValidationLossNotForNoise) {
   const auto found_after = [](const Values& held_out) {
     Net net;
     double train = 1;
@@ -685,7 +685,7 @@ TEST(Overfitting, IsSaidOfAValidationLossThatGrowsAndNotOfNoise) {
       << "the loss is unsteady near its minimum";
 }
 
-TEST(Health, AsksForTheSignOfATrainingLossThatFallsBelowZeroWhileThatOfTheValidationGrows) {
+TEST(Health, QuestionsTheSignOfATrainingLossBelowZeroWhileTheValidationLossGrows) {
   Net net;
   for (int epoch = 0; epoch < 6; ++epoch) {
     for (int i = 0; i < 4; ++i) net.bench().push_loss(-1.0 - 5 * epoch);
@@ -702,7 +702,7 @@ TEST(Health, LeavesOutRulesThatAreOff) {
   EXPECT_EQ(net.found(), Names());
 }
 
-TEST(Health, RefusesARuleThatThereIsNot) {
+TEST(Health, RefusesAnUnknownRule) {
   EXPECT_THROW(Bench("lenses: [health: {off: [vanishing_gradients]}]\n", {LOUPE_BUILT_PLUGINS}), std::runtime_error);
 }
 
@@ -732,7 +732,7 @@ TEST(SampledHealth, SaysThatAParameterWentBadInAStepThatWasNotLookedAt) {
   EXPECT_EQ(finding.parameter, "weight");
 }
 
-TEST(SampledHealth, SeesANaNWithoutALossAtTheNextPair) {
+TEST(SampledHealth, ReportsANaNWithoutALossAtTheNextMeasuredPair) {
   Net net = sampled();
   for (int i = 0; i < 13; ++i) net.step();
   const Net::Step step{.bad_output = Values(batch * width, nan)};
@@ -742,7 +742,7 @@ TEST(SampledHealth, SeesANaNWithoutALossAtTheNextPair) {
   EXPECT_EQ(net.found(), Names{"non_finite fc2"});
 }
 
-TEST(SampledHealth, TellsOfALossThatWasNotFiniteInAnUnseenStepAndLeftNoTrace) {
+TEST(SampledHealth, ReportsANonFiniteLossOfAnUnmeasuredStep) {
   Net net = sampled();
   for (int i = 0; i < 13; ++i) net.step();
   net.bench().push_loss(nan);
@@ -751,7 +751,7 @@ TEST(SampledHealth, TellsOfALossThatWasNotFiniteInAnUnseenStepAndLeftNoTrace) {
   EXPECT_NE(net.bench().findings().at(0).message.find("in a step that was not measured"), std::string::npos);
 }
 
-TEST(SampledHealth, TakesABatchThatComesAgainAfterTheGapForNoStuckLoader) {
+TEST(SampledHealth, ReportsNoStuckLoaderForABatchThatRepeatsAfterAGap) {
   // Batches repeat after a gap: in every second measured pair, the second step has the same batch.
   Net net = sampled();
   for (int i = 0; i < 6; ++i) net.step();
@@ -789,7 +789,7 @@ class WideNet {
   int64_t number_ = 0;
 };
 
-TEST(Health, SeesALoaderThatIsStuckOnALargeBatch) {
+TEST(Health, ReportsALoaderThatIsStuckOnALargeBatch) {
   WideNet net;
   for (int i = 0; i < 7; ++i) {
     EXPECT_FALSE(net.is_stuck()) << i;
@@ -798,7 +798,7 @@ TEST(Health, SeesALoaderThatIsStuckOnALargeBatch) {
   EXPECT_TRUE(net.is_stuck()) << "the batch came three times";
 }
 
-TEST(Health, TakesBatchesThatDifferInOneElementForNoStuckLoader) {
+TEST(Health, ReportsNoStuckLoaderForBatchesThatDifferInOneElement) {
   WideNet net;
   for (int i = 0; i < 12; ++i) {
     Values input = noises(batch * WideNet::width, std::min(i, 4));
@@ -808,14 +808,14 @@ TEST(Health, TakesBatchesThatDifferInOneElementForNoStuckLoader) {
   EXPECT_FALSE(net.is_stuck());
 }
 
-TEST(SampledHealth, SeesALoaderThatIsStuck) {
+TEST(SampledHealth, ReportsALoaderThatIsStuck) {
   Net net = sampled();
   for (int i = 0; i < 23; ++i) net.step();
   for (int i = 0; i < 40; ++i) net.step({.same_input = true});
   EXPECT_EQ(net.found(), Names{"repeated_batch fc1"});
 }
 
-TEST(SampledHealth, TakesARateThatIsZeroNowAndThenForNoFault) {
+TEST(SampledHealth, AcceptsARateThatIsZeroInSomeSteps) {
   Net net = sampled();
   for (int i = 0; i < 60; ++i) {
     // Steps 0, 1, 10, 11, … are measured: the rate is 0 in the second step of a pair and in the first of the next.
@@ -829,7 +829,7 @@ TEST(SampledHealth, TakesARateThatIsZeroNowAndThenForNoFault) {
   EXPECT_EQ(net.found(), Names{"zero_learning_rate Net"});
 }
 
-TEST(SampledHealth, SaysOnHowManyStepsAFindingOfStatisticsStands) {
+TEST(SampledHealth, SaysInHowManyStepsAStatisticalFindingWasSeen) {
   Net net = sampled();
   for (int i = 0; i < 2; ++i) net.epoch({.gradient = {1e-7, 0.1, 0.1}}, 23);
   ASSERT_EQ(net.found(), Names{"vanishing_gradient fc1"});
@@ -858,7 +858,7 @@ TEST(SampledHealth, SeesTheRatesOfStepsThatNobodyLooksAt) {
   EXPECT_EQ(fallen.found(), Names{"learning_rate_change Net"});
 }
 
-TEST(Health, GoesOnAfterALayerIsForgotten) {
+TEST(Health, ContinuesAfterALayerIsForgotten) {
   Net net;
   net.epoch();
   net.bench().forget(net.linear(1));
@@ -915,7 +915,7 @@ TEST(EstimatedHealth, DoesNotSayThatAStepChangedNothingWhereTheSampleDidNotChang
   }
 }
 
-TEST(EstimatedHealth, SaysThatAStepChangedNothingOfADenseLayer) {
+TEST(EstimatedHealth, ReportsAStepThatChangedNothingInADenseLayer) {
   Bench bench("attach: {history: 4096}\nlenses: [health]\n", {LOUPE_BUILT_PLUGINS});
   bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
   constexpr int64_t side = 200;
@@ -951,7 +951,7 @@ std::vector<std::string> first_step_of_two(double begin) {
   return found;
 }
 
-TEST(EstimatedHealth, SeesAFirstStepThatPutsOtherWeightsInThePlaceOfLargeOnes) {
+TEST(EstimatedHealth, ReportsAFirstStepThatReplacesLargeWeights) {
   EXPECT_EQ(first_step_of_two(1), Names{"the first step replaced"});
   EXPECT_EQ(first_step_of_two(0), Names()) << "replacing zeros loses nothing";
 }

@@ -129,13 +129,13 @@ TEST_F(History, OfAnyVisualizerIsPlayedToOneThatWantsIt) {
   EXPECT_EQ(log_, Texts());
 }
 
-TEST_F(History, IsPlayedWithoutEventsWhereValuesAloneAreWanted) {
+TEST_F(History, IsPlayedWithoutEventsIfOnlyValuesAreWanted) {
   train("[late: {past: values}, store]", {5});
   EXPECT_EQ(flags_asked, 0U);
   EXPECT_EQ(shown.front(), "tick 1");
 }
 
-TEST_F(History, IsNotPlayedToWhoWantsNoneNorInARunThatBegins) {
+TEST_F(History, IsNotPlayedToVisualizersThatDoNotWantItNorInANewRun) {
   train("[late: {past: none}, store]", {3});
   EXPECT_EQ(shown, (Texts{"tick 3", "row 3"}));
   shown.clear();
@@ -151,7 +151,7 @@ TEST_F(History, ThatIsBrokenIsToldAsFarAsItGoesAndTheRunGoesOn) {
   EXPECT_EQ(log_.size(), 1U);
 }
 
-TEST_F(History, EndsWhereTheVisualizerFailsAndTheRunIsShownAllTheSame) {
+TEST_F(History, EndsWhereTheVisualizerFailsAndTheRunIsStillShown) {
   train("[late: {fails_at: 2}, store]", {3});
   EXPECT_EQ(shown, (Texts{"tick 1", "row 1", "tick 3", "row 3"}));
   EXPECT_TRUE(told("it takes no more")) << testing::PrintToString(log_);

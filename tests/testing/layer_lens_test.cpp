@@ -173,7 +173,7 @@ TEST(WatchTogether, ShowsTheTensorsOfTwoModulesOfOneStep) {
   EXPECT_DOUBLE_EQ(bench.value("Distance", "both", "count"), 1);
 }
 
-TEST(WatchTogether, LeavesOutWhatIsOfAnotherStep) {
+TEST(WatchTogether, LeavesOutTensorsOfAnotherStep) {
   Bench bench = bench_of("distance");
   const auto student = bench.module("student", "Linear"), teacher = bench.module("teacher", "Linear");
   bench.forward(student, tensor({1}));
@@ -186,7 +186,7 @@ TEST(WatchTogether, LeavesOutWhatIsOfAnotherStep) {
   EXPECT_DOUBLE_EQ(bench.value("Distance", "both", "count"), 1);
 }
 
-TEST(LayerLens, KeepsQuantilesOnlyWhereTheyAreDrawn) {
+TEST(LayerLens, KeepsQuantilesOnlyIfTheyAreDrawn) {
   Bench bench = bench_of("largest_output: {line: [median], range: [Q1-Q3]}");
   const auto layer = bench.module("fc1", "Linear");
   for (const double value : {1, 2, 3, 4, 50}) bench.forward(layer, tensor({value}));
@@ -219,7 +219,7 @@ TEST(LayerLens, LooksAtWhatIncludeAndExcludeSay) {
   EXPECT_EQ(bench.tag("First Activation").unit, "V");
 }
 
-TEST(LayerLens, LooksAtTrainingUnlessToldToRecordEvaluationToo) {
+TEST(LayerLens, WatchesOnlyTrainingByDefault) {
   for (const bool both : {false, true}) {
     Bench bench = bench_of(both ? "largest_output: {record_eval: true}" : "largest_output");
     const auto layer = bench.module("fc1", "Linear");
@@ -257,7 +257,7 @@ TEST(LayerLens, ForgetsModulesThatAreDetached) {
   EXPECT_DOUBLE_EQ(bench.value("Largest Output", "fc2", "mean"), 4);
 }
 
-TEST(Report, TakesAModuleFlagsAndAHistogram) {
+TEST(Report, AcceptsAModuleFlagsAndAHistogram) {
   Bench bench = bench_of("teller: {edges: 3}");
   bench.module("fc1", "Linear");
   bench.step();

@@ -110,7 +110,7 @@ bool is_caught(const std::string& yaml) {
          });
 }
 
-TEST(LentTensors, OfAGatherersOwnAreMeasuredInPlaceOfTheReceived) {
+TEST(LentTensors, ThatAGathererCreatedAreMeasuredInsteadOfTheReceived) {
   Bench bench(piped("halving"), {}, {&lent_plugin});
   bench.forward(bench.module("fc1", "Linear"), tensor({1, 2, 6}, {1, 3}));
   bench.tick();
@@ -130,7 +130,7 @@ TEST(LentTensors, MayBeRead) {
   EXPECT_FALSE(is_caught(piped("halving")));
 }
 
-TEST(LentTensors, AreCopiedAsFarAsThereIsRoom) {
+TEST(LentTensors, AreCopiedAsFarAsTheBufferReaches) {
   Bench bench("lenses: [pipeline: {gather: forward, preprocess: first_two, tag: \"{series}\", range: none}]", {},
               {&lent_plugin});
   bench.forward(bench.module("fc1", "Linear"), tensor({1, 2, 6}, {1, 3}));

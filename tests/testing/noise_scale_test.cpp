@@ -55,7 +55,7 @@ TEST(NoiseScale, IsTheVarianceOverTheSquaredMeanOfGradientsThatAreSummedUp) {
   EXPECT_NEAR(on.value("Gradient Noise Scale", "", "samples") / (8 * passes_expected), 1, 0.05);
 }
 
-TEST(NoiseScale, SaysNothingWhereEachStepHasOneGradient) {
+TEST(NoiseScale, ShowsNothingIfEachStepHasOneGradient) {
   Bench on = bench("{batch_size: 8}");
   const auto layer = on.module("fc", "Linear", {{"weight", {2}}});
   on.set(layer, "weight", lt::tensor({1, 1}, {2}));

@@ -65,7 +65,7 @@ TEST_F(Resume, ShowsTheReportFromWhereTheRunBegan) {
   EXPECT_TRUE(reports("\"gone\":true")) << "the resumed run would report it again";
 }
 
-TEST_F(Resume, GoesOnInAReportWhosePastIsRecorded) {
+TEST_F(Resume, ContinuesAReportWhosePastIsRecorded) {
   train(0, 3, false, "[record, html]");
   train(4, 5, true, "[record, html]");
   EXPECT_TRUE(reports("\"epochs\":[0.0,1.0,2.0,3.0,4.0,5.0]"));
@@ -73,7 +73,7 @@ TEST_F(Resume, GoesOnInAReportWhosePastIsRecorded) {
   EXPECT_TRUE(log_.empty()) << testing::PrintToString(log_);
 }
 
-TEST_F(Resume, ShowsNothingFromBeforeWhereToldToOrWhereNothingIsLeft) {
+TEST_F(Resume, ShowsNoEarlierEpochsByOptionOrWithoutARecord) {
   train(0, 1, false, "[record, html]");
   const std::string before = report();
   train(2, 2, true, "[record, html: {past: none}]");

@@ -67,7 +67,7 @@ TEST(RunStatistics, LeavesAParameterWithoutGradientOutOfTheSum) {
   EXPECT_DOUBLE_EQ(norm(net.on, "mean"), 3.5);
 }
 
-TEST(RunStatistics, ShowsANormThatIsNotANumberWhereNoOtherIs) {
+TEST(RunStatistics, ShowsANaNNormIfThereIsNoOther) {
   Net net;
   net.step(1, nan, 1);
   net.on.tick();
@@ -111,7 +111,7 @@ TEST(RunStatistics, CountsSamplesByTheFirstLayerUnlessItRunsSeveralTimesAStep) {
   EXPECT_FALSE(on.has_value("Samples per Second", "", "samples"));
 }
 
-TEST(RunStatistics, CountsASingleSampleAndNoneWhereNoLayerWasSeen) {
+TEST(RunStatistics, CountsASingleSampleAndNoneWithoutLayers) {
   Bench on = bench();
   const auto model = on.module("Net", "Sequential", {}, LOUPE_MODULE_ROOT | LOUPE_MODULE_TAPPED);
   on.forward(model, {tensor({1, 2}, {1, 2})}, {tensor({1}, {1})});
@@ -126,7 +126,7 @@ TEST(RunStatistics, CountsASingleSampleAndNoneWhereNoLayerWasSeen) {
   EXPECT_FALSE(net.on.has_value("Samples per Second", "", "samples"));
 }
 
-TEST(RunStatistics, TellsNoSpeedOfASingleStep) {
+TEST(RunStatistics, ShowsNoSpeedForASingleStep) {
   Net net;
   net.step(1, 1, 1);
   net.on.tick();
@@ -142,7 +142,7 @@ TEST(RunStatistics, ShowsRatesAndMemory) {
   EXPECT_EQ(net.on.tag("Process Memory").unit, "MiB");
 }
 
-TEST(RunStatistics, LeavesOutWhatItIsToldTo) {
+TEST(RunStatistics, LeavesPlotsOutByOption) {
   Net net("{learning_rate: false, gradient_norm: false, speed: false, memory: false}");
   net.step(1, 1, 1);
   net.step(1, 1, 1);

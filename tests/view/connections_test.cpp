@@ -112,7 +112,7 @@ TEST_F(ConnectionsOfAServer, AreCutOffWhereTheRequestIsNotThereInTime) {
   EXPECT_FALSE(connect().receives());
 }
 
-TEST_F(ConnectionsOfAServer, MayTakeLongOnceTheyHaveAsked) {
+TEST_F(ConnectionsOfAServer, MayTakeLongAfterTheirRequest) {
   Connections::Limits limits;
   limits.request = 20ms;
   start(limits);
@@ -143,7 +143,7 @@ TEST_F(ConnectionsOfAServer, ThatHaveBeenAskingTheLongestGiveWay) {
   EXPECT_TRUE(is_answered(third));
 }
 
-TEST_F(ConnectionsOfAServer, AreRefusedWhereAllOthersAreBeingAnswered) {
+TEST_F(ConnectionsOfAServer, AreRefusedIfAllOthersAreBeingAnswered) {
   Connections::Limits limits;
   limits.all = 1;
   limits.request = 1h;
@@ -152,7 +152,7 @@ TEST_F(ConnectionsOfAServer, AreRefusedWhereAllOthersAreBeingAnswered) {
   EXPECT_FALSE(connect().receives());
 }
 
-TEST_F(ConnectionsOfAServer, FollowUpToALimit) {
+TEST_F(ConnectionsOfAServer, CanFollowUpToALimit) {
   Connections::Limits limits;
   limits.followers = 1;
   start(limits);
@@ -163,7 +163,7 @@ TEST_F(ConnectionsOfAServer, FollowUpToALimit) {
   EXPECT_FALSE(second.receives());
 }
 
-TEST_F(ConnectionsOfAServer, ThatAreStillAskingAreCutOffAtTheEnd) {
+TEST_F(ConnectionsOfAServer, WithoutARequestAreCutOffAtTheEnd) {
   Connections::Limits limits;
   limits.request = 1h;
   start(limits);

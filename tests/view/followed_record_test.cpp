@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::size_t everything = std::size_t{1} << 30;
 
-TEST(FollowedRecord, TellsNameLastTickLossesAndFindings) {
+TEST(FollowedRecord, HasNameLastTickLossesAndFindings) {
   const fs::path file =
       put(fresh_folder() / "record.jsonl",
           two_epochs("digits", 1234) + finding_line("warning", "raised", "dead_units", "half") +
@@ -45,7 +45,7 @@ TEST(FollowedRecord, TellsNameLastTickLossesAndFindings) {
   EXPECT_EQ(run.ending()->message, "out of memory");
 }
 
-TEST(FollowedRecord, TakesNoEpochForTheBestThatWasCutShort) {
+TEST(FollowedRecord, IgnoresIncompleteEpochsForTheBest) {
   std::string cut = epoch_of(3, "0.125");
   cut.replace(cut.find(R"("incomplete":false)"), 18, R"("incomplete":true)");
   const fs::path file = put(fresh_folder() / "record.jsonl", two_epochs("digits") + cut);
@@ -56,7 +56,7 @@ TEST(FollowedRecord, TakesNoEpochForTheBestThatWasCutShort) {
   EXPECT_EQ(run.losses()[0].lowest, std::pair(0.25, 2.0));
 }
 
-TEST(FollowedRecord, TakesWhatSharesAPlotForAMetricUnlessItIsTheRunsLoss) {
+TEST(FollowedRecord, CountsOtherLinesInALossPlotAsMetrics) {
   std::string run = run_line("digits");
   run.insert(run.size() - 2, R"(,"train_loss":"objective","val_loss":"held_out")");
   std::string lines = run;
@@ -106,7 +106,7 @@ TEST(FollowedRecord, ReadsALongRecordInParts) {
   EXPECT_EQ(record.damage(), "");
 }
 
-TEST(FollowedRecord, BeginsAnewWhereTheRecordIsAnotherOne) {
+TEST(FollowedRecord, StartsAgainWhenTheRecordIsReplaced) {
   const fs::path folder = fresh_folder();
   const fs::path file =
       put(folder / "record.jsonl", two_epochs("old") + finding_line("error", "raised", "nan_loss", "NaN"));
@@ -176,7 +176,7 @@ TEST(FollowedRecord, KeepsTheLowestFiniteLossWithItsEpoch) {
   EXPECT_EQ(run.losses()[0].curve.values().size(), 6u);
 }
 
-TEST(FollowedRecord, KeepsSoManySettingsAndLossesAsPeopleRead) {
+TEST(FollowedRecord, KeepsALimitedNumberOfSettingsAndLosses) {
   std::string text = run_line("digits") + loss_tag;
   for (std::size_t i = 0; i <= replay::RunSummary::most_settings; ++i) {
     text += setting_line("setting " + std::to_string(i), "integer", "1");
@@ -190,7 +190,7 @@ TEST(FollowedRecord, KeepsSoManySettingsAndLossesAsPeopleRead) {
   EXPECT_EQ(run.losses().size(), replay::RunSummary::most_losses);
 }
 
-TEST(FollowedRecord, OfARunThatGoesOnLetsItsEndAndFindingsGo) {
+TEST(FollowedRecord, ForgetsEndAndFindingsOfAResumedRun) {
   const fs::path file = put(fresh_folder() / "record.jsonl",
                             two_epochs("digits") + finding_line("error", "raised", "nan_loss", "NaN") +
                                 end_line("interrupted") + run_line("digits", 5000, true) + epoch_of(3, "0.1"));
@@ -203,7 +203,7 @@ TEST(FollowedRecord, OfARunThatGoesOnLetsItsEndAndFindingsGo) {
   EXPECT_EQ(run.run().start_time, 5000);
 }
 
-TEST(FollowedRecord, SaysWhatIsWrongWithADamagedRecordAndTellsWhatStoodBefore) {
+TEST(FollowedRecord, ReportsTheDamageOfARecordAndItsReadableBeginning) {
   const fs::path folder = fresh_folder();
   const auto damage_of = [&](const std::string& text) {
     view::FollowedRecord record(put(folder / "record.jsonl", text));
@@ -229,7 +229,7 @@ TEST(FollowedRecord, SaysWhatIsWrongWithADamagedRecordAndTellsWhatStoodBefore) {
   EXPECT_EQ(record.damage().substr(0, 7), "line 7:");
 }
 
-TEST(FollowedRecord, SaysThatARecordCannotBeReadWhereItIsGoneOrALink) {
+TEST(FollowedRecord, SaysThatAMissingOrLinkedRecordCannotBeRead) {
   const fs::path folder = fresh_folder();
   const fs::path file = put(folder / "record.jsonl", two_epochs("digits"));
   view::FollowedRecord record(file);

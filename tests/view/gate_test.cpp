@@ -22,7 +22,7 @@ TEST(Gate, OfALoopbackAddressTakesItsOwnNamesAlone) {
   EXPECT_TRUE(Gate("::1", 80).takes_host("localhost"));
 }
 
-TEST(Gate, TakesTheLoopbackAddressThatItWasGiven) {
+TEST(Gate, AcceptsTheLoopbackAddressThatItWasGiven) {
   EXPECT_TRUE(Gate("127.0.0.2", 7175).takes_host("127.0.0.2:7175"));
   EXPECT_TRUE(Gate("0:0:0:0:0:0:0:1", 7175).takes_host("[0:0:0:0:0:0:0:1]:7175"));
   EXPECT_FALSE(Gate("127.0.0.2", 7175).takes_host("127.0.0.3:7175"));
@@ -38,14 +38,14 @@ TEST(Gate, TakesChangesFromItsOwnPagesAndFromPrograms) {
   }
 }
 
-TEST(Gate, KnowsWhatOnlyThisMachineReaches) {
+TEST(Gate, KnowsAddressesThatOnlyThisMachineReaches) {
   for (const char* own : {"127.0.0.1", "127.9.9.9", "::1", "localhost"}) EXPECT_TRUE(view::is_loopback(own)) << own;
   for (const char* other : {"0.0.0.0", "::", "192.168.1.2", "128.0.0.1", "example.org", "127.0.0.1.example.org", ""}) {
     EXPECT_FALSE(view::is_loopback(other)) << other;
   }
 }
 
-TEST(Gate, OfAnotherAddressTakesItsTokenAloneFromTheAddressOrTheCookie) {
+TEST(Gate, OfAnotherAddressAcceptsItsTokenFromTheAddressOrTheCookieOnly) {
   const Gate gate("0.0.0.0", 7175);
   ASSERT_TRUE(gate.wants_token());
   EXPECT_TRUE(gate.takes_host("training-machine:7175"));

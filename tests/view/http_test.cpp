@@ -36,12 +36,12 @@ TEST(HttpRequest, IsReadAsABrowserSendsIt) {
   EXPECT_TRUE(parsed_request("HEAD / HTTP/1.0\r\n").is_head());
 }
 
-TEST(HttpRequest, KeepsAPercentSignThatBeginsNoByte) {
+TEST(HttpRequest, KeepsAPercentSignWithoutAByte) {
   EXPECT_EQ(parsed_request("GET /?x=%&y=%2&z=%zz%41%4 HTTP/1.1\r\n").parameters,
             (std::map<std::string, std::vector<std::string>>{{"x", {"%"}}, {"y", {"%2"}}, {"z", {"%zzA%4"}}}));
 }
 
-TEST(HttpRequest, IsRefusedWhereServersMayReadItDifferently) {
+TEST(HttpRequest, IsRefusedIfServersMayReadItDifferently) {
   for (const char* wrong :
        {"\r\n", "GET\r\n", "GET /\r\n", "GET  / HTTP/1.1\r\n", " GET / HTTP/1.1\r\n", "GET / HTTP/2.0\r\n",
         "GET / HTTP/1.1 \r\n", "GET / x HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n",
@@ -92,7 +92,7 @@ std::string body(const std::string& text) {
   return text.substr(text.find("\r\n\r\n") + 4);
 }
 
-TEST(HttpExchange, AnswersARequestHoweverItIsCutIntoPieces) {
+TEST(HttpExchange, AnswersARequestInAnyPieces) {
   const std::string request = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
   for (std::size_t pieces = 1; pieces <= request.size(); ++pieces) {
     const std::string got = exchange(request, hello, pieces);
@@ -108,12 +108,12 @@ TEST(HttpExchange, SendsNoBodyForHead) {
   EXPECT_EQ(body(got), "");
 }
 
-TEST(HttpExchange, TakesOneRequestAndNothingThatFollowsIt) {
+TEST(HttpExchange, ReadsOneRequestAndIgnoresTheRest) {
   const std::string got = exchange("POST /a HTTP/1.1\r\nContent-Length: 0\r\n\r\nGET /b HTTP/1.1\r\n\r\n", hello);
   EXPECT_EQ(body(got), "hello /a");
 }
 
-TEST(HttpExchange, ReadsTheBodyOfAPostHoweverItIsCutIntoPieces) {
+TEST(HttpExchange, ReadsTheBodyOfAPostInAnyPieces) {
   const auto echo = [](const Request& request) {
     return Answer{200, "text/plain", "none", request.content_type + ' ' + request.origin + ' ' + request.body};
   };
@@ -166,7 +166,7 @@ TEST(HttpExchange, EndsAStreamWhoseReaderHasLeft) {
   ::close(ends[0]);
 }
 
-TEST(HttpExchange, SaysWhatIsWrong) {
+TEST(HttpExchange, ReportsErrorsInTheAnswer) {
   const auto refuses = [](const Request&) -> Answer { throw Refusal{404, "there is nothing"}; };
   const auto fails = [](const Request&) -> Answer { throw std::runtime_error("the disk is missing"); };
   const std::string refused = exchange("GET / HTTP/1.1\r\n\r\n", refuses);
@@ -180,7 +180,7 @@ TEST(HttpExchange, SaysWhatIsWrong) {
             "HTTP/1.1 431 Request Header Fields Too Large");
 }
 
-TEST(HttpExchange, SaysNothingToWhoeverLeavesBeforeTheRequestIsThere) {
+TEST(HttpExchange, AnswersNothingIfTheClientLeavesBeforeItsRequestIsComplete) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   EXPECT_EQ(::send(ends[1], "GET /", 5, MSG_NOSIGNAL), 5);

@@ -37,14 +37,14 @@ TEST(ReportStore, MakesAReportAnewOnlyWhereARecordHasChanged) {
   EXPECT_EQ(maker.store.page_of({a, b}), "2 runs, 3");
 }
 
-TEST(ReportStore, PassesOnWhyAReportCannotBeMadeAndTriesAgain) {
+TEST(ReportStore, ReportsWhyAReportCannotBeMadeAndTriesAgain) {
   const fs::path bad = put(fresh_folder() / "bad", "1");
   Maker maker;
   EXPECT_THROW(maker.store.page_of({bad}), std::runtime_error);
   EXPECT_THROW(maker.store.page_of({bad}), std::runtime_error);
 }
 
-TEST(ReportStore, KeepsItsFilesFromOthersAndTakesThemAlong) {
+TEST(ReportStore, KeepsItsFilesPrivateAndRemovesThem) {
   const fs::path record = put(fresh_folder() / "a", "1");
   fs::path folder;
   {

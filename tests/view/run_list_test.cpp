@@ -98,7 +98,7 @@ TEST(RunList, TellsWhatPeopleSayOfARunAndOfNoUnreadableFile) {
   EXPECT_EQ(looked(list).at("runs")[0].at("note"), "");
 }
 
-TEST(RunList, ListsADamagedRecordWithWhatIsWrong) {
+TEST(RunList, ListsADamagedRecordWithTheDamage) {
   const fs::path root = fresh_folder();
   put(root / "bad/record.jsonl", "no record at all\n");
   put(root / "good/record.jsonl", two_epochs("good"));
@@ -138,7 +138,7 @@ TEST(RunList, ShowsOthersAsTheyAreBesideRecordsWithNumbersThatNoRunHas) {
   }
 }
 
-TEST(RunList, KeepsNamesThatAreNoTextOrMarkupAsTheyAre) {
+TEST(RunList, KeepsNamesWithInvalidTextOrMarkup) {
   const fs::path root = fresh_folder();
   put(root / "a/record.jsonl", two_epochs("<img src=x onerror=alert(1)>"));
   put(root / "bytes-\xff/record.jsonl", "");
@@ -177,7 +177,7 @@ TEST(RunList, IsAnotherVersionOnlyWhereSomethingChanged) {
   EXPECT_GT(version(looked(list), "b"), version(after, "b"));
 }
 
-TEST(RunList, FollowsRunsThatBeginLaterAndForgetsThoseThatWent) {
+TEST(RunList, FollowsNewRunsAndForgetsRemovedOnes) {
   const fs::path root = fresh_folder();
   view::RunList list({root.string()});
   EXPECT_EQ(names(looked(list)), Names{});
@@ -202,7 +202,7 @@ TEST(RunList, FollowsRunsThatBeginLaterAndForgetsThoseThatWent) {
   EXPECT_GT(list.told()->runs.begin()->first, number) << "a number must not be reused for another run";
 }
 
-TEST(RunList, OfSeveralLossesDrawsThatOfTheValidationAndOfMetricsNone) {
+TEST(RunList, DrawsTheValidationLossAndNoMetrics) {
   const fs::path root = fresh_folder();
   const auto value = [](const char* tag, const char* line, const char* number) {
     return R"({"kind":"value","epoch":1,"tag":")" + std::string(tag) + R"(","layer":"x","line":")" + line +
@@ -255,7 +255,7 @@ TEST(RunList, TellsProgramsWhatIsLeftOut) {
   EXPECT_EQ(Json::parse(view::api_list(*all.told())).at("left_out"), "");
 }
 
-TEST(RunList, WakesThoseWhoWaitForNewsAndAtItsClose) {
+TEST(RunList, WakesWaitersForNewsAndAtItsEnd) {
   const fs::path root = fresh_folder();
   put(root / "a/record.jsonl", two_epochs("a"));
   view::RunList list({root.string()});

@@ -49,7 +49,7 @@ TEST(RunNotes, AreChangedMemberByMemberAndReadBack) {
   EXPECT_EQ(std::distance(fs::directory_iterator(file.parent_path()), fs::directory_iterator()), 1);
 }
 
-TEST(RunNotes, KeepWhatSomebodyElseWroteIntoTheFile) {
+TEST(RunNotes, KeepUnknownMembersOfTheFile) {
   const fs::path file = put(fresh_folder() / "notes.json", R"({"mine": [1], "note": "by hand"})");
   ASSERT_EQ(::chmod(file.c_str(), 0640), 0);
   change_notes(file, R"({"tags": ["a"]})");
@@ -58,7 +58,7 @@ TEST(RunNotes, KeepWhatSomebodyElseWroteIntoTheFile) {
   EXPECT_EQ(fs::status(file).permissions(), fs::perms(0640));
 }
 
-TEST(RunNotes, RefuseWhatIsNotAllowed) {
+TEST(RunNotes, RefuseInvalidChanges) {
   const fs::path file = put(fresh_folder() / "notes.json", R"({"note": "before"})");
   std::string many;
   for (int i = 0; i < 21; ++i) many += (i > 0 ? ",\"" : "\"") + std::to_string(i) + '"';
@@ -74,7 +74,7 @@ TEST(RunNotes, RefuseWhatIsNotAllowed) {
             "400 this cannot be said of a run: a tag is a word of at most 64 bytes, without spaces and commas");
 }
 
-TEST(RunNotes, LeaveAloneAFileThatIsNoneOfTheirs) {
+TEST(RunNotes, DoNotChangeAFileOfAnotherFormat) {
   const fs::path root = fresh_folder(), file = root / "notes.json";
   for (const std::string& wrong : {std::string("my notes"), std::string(R"({"tags": 1})"), std::string(70000, ' ')}) {
     put(file, wrong);
@@ -94,13 +94,13 @@ TEST(RunNotes, LeaveAloneAFileThatIsNoneOfTheirs) {
   EXPECT_THROW(notes_in(file), Error);
 }
 
-TEST(RunNotes, DoNotBringBackAFolderThatIsGone) {
+TEST(RunNotes, DoNotRecreateARemovedFolder) {
   const fs::path file = fresh_folder() / "gone/notes.json";
   EXPECT_EQ(refusal(file, R"({"note": "x"})"), "404 the folder of this run is gone");
   EXPECT_FALSE(fs::exists(file.parent_path()));
 }
 
-TEST(RunNotes, AreRefusedInAFolderThatMayNotBeWrittenTo) {
+TEST(RunNotes, AreRefusedInAReadOnlyFolder) {
   const fs::path root = fresh_folder(), file = put(root / "notes.json", "{}");
   fs::permissions(root, fs::perms(0555));
   // Root may write despite the permissions, so become another user.
@@ -118,7 +118,7 @@ TEST(RunNotes, AreRefusedInAFolderThatMayNotBeWrittenTo) {
                      "' cannot be written: Permission denied; tags and notes need a folder that you may write to");
 }
 
-TEST(RunNotes, OfMergedProcessesLieWhereMergingDoesNotTouchThem) {
+TEST(RunNotes, OfMergedProcessesAreWhereMergingKeepsThem) {
   const view::FoundRun run{"/runs/a", "a"}, merged{"/runs/a/merged", "a", true}, named_so{"/runs/merged", "merged"};
   EXPECT_EQ(run.notes(), "/runs/a/notes.json");
   EXPECT_EQ(merged.notes(), "/runs/a/notes.json");

@@ -27,7 +27,7 @@ RunState state(const fs::path& folder, const std::string& record) {
   return standing(folder, record).state;
 }
 
-TEST(RunState, IsAsTheRecordsEndSays) {
+TEST(RunState, FollowsTheRecordsEnd) {
   const fs::path folder = fresh_folder();
   const std::string run = two_epochs("digits");
   EXPECT_EQ(state(folder, run + end_line("completed")), RunState::completed);
@@ -111,7 +111,7 @@ TEST(RunState, IsRunningWhileItsProcessLivesAndCrashedOnceItDied) {
   EXPECT_EQ(state(folder, two_epochs("digits") + end_line("completed")), RunState::completed);
 }
 
-TEST(RunState, IsRunningThoughASignalStoppedItWhichIsSaid) {
+TEST(RunState, IsRunningWithARemarkIfASignalStoppedIt) {
   const fs::path folder = fresh_folder();
   Training training(folder);
   training.stop();
@@ -120,7 +120,7 @@ TEST(RunState, IsRunningThoughASignalStoppedItWhichIsSaid) {
                                "process " + std::to_string(training.process()) + " was stopped by a signal"}));
 }
 
-TEST(RunState, IsCrashedWhereAnotherProcessHasGotItsNumber) {
+TEST(RunState, IsCrashedIfAnotherProcessHasItsNumber) {
   const fs::path folder = fresh_folder();
   put(folder / ".loupe.lock", RunHolder::this_process().text());
   EXPECT_EQ(state(folder, two_epochs("digits")), RunState::crashed) << "this process lives, but does not hold the lock";
@@ -141,7 +141,7 @@ TEST(RunState, IsUnknownWhereNothingHereTells) {
   }
 }
 
-TEST(RunState, OfALockWithoutAMachineIsRunningWhereTheKernelKnowsIt) {
+TEST(RunState, OfALockWithoutAMachineIsRunningIfTheKernelKnowsIt) {
   const fs::path folder = fresh_folder();
   put(folder / ".loupe.lock", std::to_string(::getpid()));
   EXPECT_EQ(state(folder, two_epochs("digits")), RunState::unknown);
@@ -150,7 +150,7 @@ TEST(RunState, OfALockWithoutAMachineIsRunningWhereTheKernelKnowsIt) {
   EXPECT_EQ(state(folder, two_epochs("digits")), RunState::running);
 }
 
-TEST(RunState, OfARunWhoseFolderALaterOneTookIsCrashed) {
+TEST(RunState, OfARunWhoseFolderALaterRunUsesIsCrashed) {
   EXPECT_EQ(state(fresh_folder() / "older-1", two_epochs("digits")), RunState::crashed);
 }
 

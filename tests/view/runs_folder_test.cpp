@@ -24,7 +24,7 @@ std::vector<std::string> names(const view::FoundRuns& found, const fs::path& roo
 }
 using Names = std::vector<std::string>;
 
-TEST(RunsFolder, AreFoundAtAnyDepthAlsoThoseKeptAside) {
+TEST(RunsFolder, AreFoundAtAnyDepthIncludingSavedOnes) {
   const fs::path root = fs::canonical(fresh_folder());
   for (const char* run : {"a", "a/older-1", "deep/er/still/b"}) put(root / run / "record.jsonl", "");
   put(root / "long/record.jsonl.gz", "");
@@ -34,7 +34,7 @@ TEST(RunsFolder, AreFoundAtAnyDepthAlsoThoseKeptAside) {
   EXPECT_EQ(found.left_out, "");
 }
 
-TEST(RunsFolder, MayBeTheRunItselfAndIsShownAsItWasNamed) {
+TEST(RunsFolder, MayBeTheRunItselfAndKeepsItsGivenName) {
   const fs::path root = fresh_folder();
   put(root / "a/record.jsonl", "");
   put(root / "a/older-1/record.jsonl", "");
@@ -55,7 +55,7 @@ TEST(RunsFolder, OfARunOfManyProcessesAreOneRun) {
   EXPECT_EQ(found.runs.front().shown, (root / "a").string());
 }
 
-TEST(RunsFolder, OfMergedProcessesAreToldFromAnyOthersOfThatName) {
+TEST(RunsFolder, OfMergedProcessesAreDistinguishedFromOthersOfThatName) {
   const fs::path root = fs::canonical(fresh_folder());
   for (const char* run : {"merged", "a", "a/merged"}) put(root / run / "record.jsonl", "");
   const view::FoundRuns found = view::find_runs({root.string()});
@@ -93,7 +93,7 @@ TEST(RunsFolder, ThatIsALinkItselfIsFollowed) {
   EXPECT_EQ(found.runs[0].shown, (root / "link/run").string());
 }
 
-TEST(RunsFolder, TakesNoPipeOrFolderForARecord) {
+TEST(RunsFolder, AcceptsNoPipeOrFolderAsARecord) {
   const fs::path root = fresh_folder();
   fs::create_directories(root / "pipe");
   fs::create_directories(root / "folder/record.jsonl");
@@ -101,7 +101,7 @@ TEST(RunsFolder, TakesNoPipeOrFolderForARecord) {
   EXPECT_TRUE(view::find_runs({root.string()}).runs.empty());
 }
 
-TEST(RunsFolder, SaysWhatItsLimitsLeaveOut) {
+TEST(RunsFolder, ReportsWhatItsLimitsLeaveOut) {
   const fs::path root = fs::canonical(fresh_folder());
   for (const char* run : {"a", "b", "c/d/e"}) put(root / run / "record.jsonl", "");
   const view::FoundRuns flat = view::find_runs({root.string()}, {1, 100, 100});

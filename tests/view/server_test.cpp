@@ -101,7 +101,7 @@ TEST_F(Server, OpensAnIncidentOfARunAsAPageAndNothingElseOfItsFolder) {
     EXPECT_EQ(client.Get(adam + "&incident=" + wrong)->status, 404) << wrong;
 }
 
-TEST_F(Server, ListsRunsOpensAReportAndComparesAndWritesNothingIntoTheFolders) {
+TEST_F(Server, ListsOpensAndComparesRunsWithoutWritingIntoTheirFolders) {
   record_run(runs_ / "a", {"adam"});
   record_run(runs_ / "b", {"sgd", 1, 5, false, 1});
   put(runs_ / "b/report.html", "<title>its own</title>");
@@ -262,7 +262,7 @@ TEST_F(Server, SaysWhyRunsCannotBeShown) {
   EXPECT_EQ(list(client).at("runs").size(), 23u);
 }
 
-TEST_F(Server, GivesNothingButItsOwnPages) {
+TEST_F(Server, ServesOnlyItsOwnPages) {
   put(runs_ / "a/record.jsonl", two_epochs("a"));
   put(runs_ / "a/secret.txt", "secret");
   auto view = start();
@@ -306,7 +306,7 @@ TEST_F(Server, RefusesEveryOtherMethod) {
   EXPECT_TRUE(client.Get("/"));
 }
 
-TEST_F(Server, AnswersUnderItsOwnNameAlone) {
+TEST_F(Server, AnswersOnlyToItsOwnName) {
   auto view = start();
   httplib::Client client("127.0.0.1", view.port());
   const auto status = [&](const std::string& host) {
@@ -347,7 +347,7 @@ TEST_F(Server, WantsTheTokenOnAnyOtherAddress) {
   EXPECT_EQ(kept->status, 200);
 }
 
-TEST_F(Server, TellsOfEachChangeAndMakesAReportAnewWhenItsRecordGrew) {
+TEST_F(Server, SendsEachChangeAndMakesAReportAgainWhenItsRecordGrew) {
   const fs::path record = put(runs_ / "a/record.jsonl", two_epochs("digits"));
   put(runs_ / "b/record.jsonl", two_epochs("other") + end_line("completed"));
   auto view = start();
@@ -372,7 +372,7 @@ TEST_F(Server, TellsOfEachChangeAndMakesAReportAnewWhenItsRecordGrew) {
   EXPECT_NE(second->body, first->body);
 }
 
-TEST_F(Server, ListsARunThatBeginsLaterAndForgetsOneThatIsRemoved) {
+TEST_F(Server, ListsANewRunAndForgetsARemovedOne) {
   auto view = start();
   httplib::Client client("127.0.0.1", view.port());
   EXPECT_EQ(list(client).at("runs").size(), 0u);
@@ -417,7 +417,7 @@ TEST_F(Server, ServesOthersAndEndsThoughReadersTakeNothing) {
   for (const int each : stuck) ::close(each);
 }
 
-TEST_F(Server, OfARunThatGoesOnMakesTheReportFromItsRecord) {
+TEST_F(Server, MakesTheReportOfARunningRunFromItsRecord) {
   put(runs_ / "a/record.jsonl", two_epochs("digits"));
   put(runs_ / "a/report.html", "<title>its own</title>");
   auto view = start();
@@ -433,7 +433,7 @@ TEST_F(Server, OfARunThatGoesOnMakesTheReportFromItsRecord) {
   EXPECT_EQ(own->body, "<title>its own</title>");
 }
 
-TEST_F(Server, EndsAtCtrlCThoughPagesFollowIt) {
+TEST_F(Server, EndsAtCtrlCWhilePagesFollowIt) {
   put(runs_ / "a/record.jsonl", two_epochs("a"));
   auto view = start();
   httplib::Client client("127.0.0.1", view.port());
@@ -476,7 +476,7 @@ TEST_F(Server, AnswersWhileManyConnectionsSendTheirHeadersSlowly) {
   for (const int each : slow) ::close(each);
 }
 
-TEST_F(Server, TakesTheNextPortWhereTheUsualOneIsBusyAndSaysSo) {
+TEST_F(Server, UsesTheNextPortIfTheUsualOneIsBusyAndSaysSo) {
   auto first = start({});
   auto second = start({});
   ASSERT_NE(first.port(), 0) << first.text();
@@ -491,7 +491,7 @@ TEST_F(Server, TakesTheNextPortWhereTheUsualOneIsBusyAndSaysSo) {
                               "; choose another port with --port, or an address of this machine with --address\n");
 }
 
-TEST_F(Server, RefusesAFolderThatIsNotThere) {
+TEST_F(Server, RefusesAFolderThatDoesNotExist) {
   const fs::path file = put(root_ / "file", "");
   RunningView missing({(root_ / "none").string()}, temporary_);
   EXPECT_EQ(missing.end(0), 2);

@@ -14,7 +14,7 @@ namespace {
 using replay::SmallCurve;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-TEST(SmallCurve, HoldsEachValueWhileThereAreFew) {
+TEST(SmallCurve, KeepsEachValueWhileThereAreFew) {
   SmallCurve curve;
   EXPECT_TRUE(curve.values().empty());
   for (const double value : {3.0, 1.0, 2.0}) curve.take(value * 0 + static_cast<double>(curve.values().size()), value);
@@ -35,7 +35,7 @@ TEST(SmallCurve, KeepsPeaksWhatIsNotFiniteAndTheLatestHoweverLongTheRunIs) {
   EXPECT_EQ(values.back(), 0.125);
 }
 
-TEST(SmallCurve, TakesBackEpochsThatARunTellsAgain) {
+TEST(SmallCurve, ReplacesEpochsThatARunTrainsAgain) {
   SmallCurve curve;
   for (int epoch = 1; epoch <= 5; ++epoch) curve.take(epoch, epoch);
   curve.take(3, 30);

@@ -223,7 +223,7 @@ class List(Viewing):
         self.assertLessEqual(self.script("return document.documentElement.scrollWidth"), self.width)
         self.screenshot("list")
 
-    def test_shows_the_others_beside_records_with_numbers_that_no_run_has(self):
+    def test_shows_other_runs_despite_records_with_impossible_numbers(self):
         self.put_some()
         begun = beginning("bad", self.START + 2000) + epoch(1, 0.5, self.START + 2000)
         self.put("bad/time", begun + line("tick", epoch=2, timestamp=1e300))
@@ -279,7 +279,7 @@ class List(Viewing):
         self.script("localStorage.clear()")
 
     @at_night
-    def test_is_used_by_keyboard_alone(self):
+    def test_can_be_used_with_only_a_keyboard(self):
         self.put_some()
         self.serve()
         focused = lambda: self.driver.switch_to.active_element
@@ -306,7 +306,7 @@ class List(Viewing):
         self.wait("return document.getElementById('title').textContent === 'sgd'")
 
     @at_night
-    def test_says_what_to_do_where_there_are_no_runs_and_goes_on_looking(self):
+    def test_says_what_to_do_without_runs_and_keeps_searching(self):
         self.serve()
         self.wait("return !document.getElementById('empty').hidden")
         self.assertIn("put “record” among the visualizers", self.find("#empty").text)
@@ -394,7 +394,7 @@ class Table(Viewing):
             run = line("run", format=3, name=f"run-{i}", resumed=False, start_time=self.START + i, config=config % budget)
             self.put(f"sweep/{i}", run + settings(learning_rate=rate) + epoch(1, 1, self.START))
 
-    def test_is_filtered_by_the_value_of_a_setting_whole_above_or_below(self):
+    def test_is_filtered_by_a_setting_equal_above_or_below_a_value(self):
         self.put_sweep()
         self.serve()
         for text, wanted in (
@@ -408,7 +408,7 @@ class Table(Viewing):
             self.find("#filter").send_keys(text)
             self.assertEqual(self.names(), wanted, text)
 
-    def test_is_grouped_by_a_setting_or_what_the_configuration_says_and_keeps_that(self):
+    def test_is_grouped_by_a_setting_or_the_configurations_group(self):
         self.put_sweep()
         self.serve()
         choices = [each.get_attribute("value") for each in self.all("#group option")]
@@ -441,7 +441,7 @@ class Table(Viewing):
         self.assertFalse(self.find("#alike").is_displayed())
 
     @at_night
-    def test_tells_within_seconds_of_a_run_that_was_killed(self):
+    def test_shows_within_seconds_that_a_run_was_killed(self):
         self.put_some()
         self.put("elsewhere", beginning("elsewhere", self.START) + epoch(1, 1, self.START))
         (self.runs / "elsewhere/.loupe.lock").write_text("4711 trainbox another-boot/pid:[1]\n")
@@ -463,7 +463,7 @@ class Table(Viewing):
         self.trainers.clear()
 
     @at_night
-    def test_goes_on_beside_a_record_that_is_replaced_cut_short_and_removed(self):
+    def test_handles_a_record_that_is_replaced_cut_short_and_removed(self):
         record = self.put_some()
         self.serve()
         record.unlink()
@@ -493,7 +493,7 @@ class Table(Viewing):
         self.screenshot("list_print")
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
-    def test_shows_that_there_is_more_than_fits(self):
+    def test_shows_that_content_is_cut_off(self):
         self.put_some()
         long = "a setting that nobody can read in two lines of a narrow column, because it has so many words"
         many = {f"hyperparameter_number_{j}": j for j in range(12)}
@@ -505,7 +505,7 @@ class Table(Viewing):
                 self.assert_nothing_is_cut()
 
     @at_night
-    def test_keeps_words_whole_however_many_columns_there_are(self):
+    def test_never_breaks_words_with_many_columns(self):
         self.put_some()
         for i in range(2):
             many = settings(**{f"hyperparameter_number_{j}": i for j in range(12)})
@@ -541,7 +541,7 @@ class Report(Viewing):
         self.wait("return location.pathname === '/'")
         self.wait("return document.querySelectorAll('#runs tbody tr').length === 5")
 
-    def test_compares_the_runs_that_are_ticked(self):
+    def test_compares_selected_runs(self):
         self.put_some()
         self.serve()
         for name in ("adam", "sgd"):
@@ -556,7 +556,7 @@ class Report(Viewing):
         self.driver.switch_to.default_content()
         self.screenshot("compared")
 
-    def test_shows_what_is_new_of_a_live_run_and_keeps_the_view(self):
+    def test_updates_a_live_run_and_keeps_the_view(self):
         record = self.put_some()
         self.serve()
         self.row("live").find_element(By.CSS_SELECTOR, "th a").click()
@@ -598,7 +598,7 @@ class Report(Viewing):
         self.assertIn("0.0625", self.find("#run").text)
 
     @at_night
-    def test_stands_still_where_the_reader_wants_that(self):
+    def test_stops_updating_on_request(self):
         record = self.put_some()
         self.serve()
         self.row("live").find_element(By.CSS_SELECTOR, "th a").click()
@@ -644,7 +644,7 @@ class Report(Viewing):
         self.assertEqual(self.find("#said").text, "kept apart")
 
     @at_night
-    def test_of_a_folder_whose_name_is_no_text_opens(self):
+    def test_of_a_folder_whose_name_is_not_text_opens(self):
         self.put_some()
         self.put(os.fsdecode(b"caf\xe9"), beginning("latin", self.START) + epoch(1, 0.5, self.START))
         self.serve()
@@ -652,7 +652,7 @@ class Report(Viewing):
         self.wait_for_report()
         self.assertIn("latin", self.find("#run").text)
 
-    def test_of_a_damaged_record_says_what_is_wrong(self):
+    def test_of_a_damaged_record_shows_the_damage(self):
         self.put_some()
         self.serve()
         self.row("broken").find_element(By.CSS_SELECTOR, "th a").click()
@@ -710,7 +710,7 @@ class Notes(Viewing):
         self.assertEqual(self.names(), ["sgd", "adam"])
 
     @at_night
-    def test_that_another_writes_while_the_dialog_is_open_stay(self):
+    def test_written_by_others_while_the_dialog_is_open_are_kept(self):
         self.put_some()
         self.serve()
         self.row("adam").find_element(By.CSS_SELECTOR, ".edit").click()
@@ -734,7 +734,7 @@ class Notes(Viewing):
         # The browser logs the status of the answer, so clear its log.
         self.driver.get_log("browser")
 
-    def test_hide_archived_runs_unless_they_are_asked_for(self):
+    def test_hide_archived_runs_by_default(self):
         self.put_some()
         self.serve()
         for name in ("adam", "sgd"):

@@ -27,7 +27,7 @@ std::string into(const Folder& folder, const std::string& more = "") {
   return more + "cat >> '" + folder.text() + "/told.json'";
 }
 
-TEST(Alert, GivesEachNewErrorToTheCommandAsALineOfJson) {
+TEST(Alert, PassesEachNewErrorToTheCommandAsALineOfJson) {
   const Folder folder;
   {
     Driver alert(ALERT_PLUGIN, {{"run", into(folder)}});
@@ -47,7 +47,7 @@ TEST(Alert, GivesEachNewErrorToTheCommandAsALineOfJson) {
   EXPECT_FALSE(std::filesystem::exists("stolen"));
 }
 
-TEST(Alert, TakesWarningsIfItsSeverityNamesThem) {
+TEST(Alert, PassesWarningsOnByOption) {
   const Folder folder;
   {
     Driver alert(ALERT_PLUGIN, {{"run", into(folder)}, {"severity", "warning"}});

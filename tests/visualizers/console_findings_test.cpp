@@ -33,7 +33,7 @@ Lines said(const std::string& text) {
   return lines;
 }
 
-TEST(Console, TellsFindingsFirstAndTheWorstOfThemFirst) {
+TEST(Console, PrintsFindingsFirstAndTheWorstFirst) {
   const std::string text = printed([](Driver& console) {
     console.begin_tick(1);
     console.value("T", "l", "mean", 1);
@@ -54,7 +54,7 @@ TEST(Console, TellsFindingsFirstAndTheWorstOfThemFirst) {
   EXPECT_EQ(lines[4].rfind("T ", 0), 0u) << lines[4];
 }
 
-TEST(Console, SaysThatAFindingStandsOnlyWhenSomethingElseChanges) {
+TEST(Console, MentionsAnOpenFindingOnlyWhenAnotherChanges) {
   const std::string text = printed([](Driver& console) {
     for (int epoch = 1; epoch <= 12; ++epoch) {
       console.begin_tick(epoch);
@@ -75,7 +75,7 @@ TEST(Console, SaysThatAFindingStandsOnlyWhenSomethingElseChanges) {
                    "resolved dead_units of conv1 (12 epochs)"}));
 }
 
-TEST(Console, TellsAFindingAnewWhenItBecomesWorse) {
+TEST(Console, PrintsAFindingAgainWhenItBecomesWorse) {
   const std::string text = printed([](Driver& console) {
     tell(console, dead(1, 1), "conv1");
     tick(console, 1);
@@ -91,7 +91,7 @@ TEST(Console, TellsAFindingAnewWhenItBecomesWorse) {
                                "error    conv1: all of its units are silent (dead_units)"}));
 }
 
-TEST(Console, DoesNotListEveryFindingThatStillStands) {
+TEST(Console, DoesNotListEveryOpenFinding) {
   const std::string text = printed([](Driver& console) {
     for (int layer = 0; layer < 8; ++layer) tell(console, dead(1, 1), "conv" + std::to_string(layer));
     tick(console, 1);
@@ -141,7 +141,7 @@ TEST(Console, TellsOfOneRulesLayersTheWorstInFullWhicheverCameFirst) {
   EXPECT_TRUE(holds(text, "dead_units: conv94 and 2 more layers, 94 % are silent"));
 }
 
-TEST(Console, SaysNothingOfWhatCameAndWentBetweenTwoTicks) {
+TEST(Console, IgnoresFindingsThatCameAndWentBetweenTwoTicks) {
   const std::string text = printed([](Driver& console) {
     tell(console, dead(1, 1), "conv1");
     tell(console, gone(dead(1, 1)), "conv1");
@@ -151,7 +151,7 @@ TEST(Console, SaysNothingOfWhatCameAndWentBetweenTwoTicks) {
   EXPECT_EQ(said(text), Lines());
 }
 
-TEST(Console, TellsAnErrorBetweenTicksAtOnceAndOnlyOnce) {
+TEST(Console, PrintsAnErrorBetweenTicksImmediatelyAndOnlyOnce) {
   const std::string text = printed([](Driver& console) {
     tell(console, a_finding("nan_loss", LOUPE_SEVERITY_ERROR, "the loss is NaN"));
     tell(console, dead(1, 1), "conv1");
@@ -171,7 +171,7 @@ TEST(Console, ShowsANoteWhenItComes) {
   EXPECT_EQ(text.rfind("note     the learning rate? is now 0.1\n", 0), 0u) << text;
 }
 
-TEST(Console, EndsWithWhatStandsAndForHowLong) {
+TEST(Console, EndsWithOpenFindingsAndTheirDurations) {
   const std::string text = printed([](Driver& console) {
     tell(console, dead(1, 1), "conv1");
     tell(console, a_finding("slow", LOUPE_SEVERITY_INFO));
@@ -236,7 +236,7 @@ std::string end_of(const std::vector<const char*>& lenses, const std::function<v
   return end.rfind("──", 0) == 0 ? end.substr(end.find('\n') + 1) : end;
 }
 
-TEST(Console, CallsARunHealthyOnlyWhereSomethingLookedForFindings) {
+TEST(Console, CallsARunHealthyOnlyIfALensCheckedIt) {
   const auto one = [](Driver& console) { tick(console, 1); };
   const std::string healthy = "Training looks healthy: no problems found in 1 epoch\n";
   EXPECT_EQ(end_of({"histograms", "health"}, one), healthy);

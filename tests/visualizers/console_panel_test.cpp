@@ -62,7 +62,7 @@ void train(Driver& console) {
   console.progress(4, 10, 50, 100, 5);
 }
 
-TEST(ConsolePanel, StandsBelowWhatTheProgramPrints) {
+TEST(ConsolePanel, IsBelowTheProgramsOutput) {
   const std::vector<std::string> rows = shown_after(train);
   ASSERT_EQ(rows.size(), 24u);
   EXPECT_EQ(rows[0], "the trainer's line 1");
@@ -119,7 +119,7 @@ TEST(ConsolePanel, DrawsTheLossAsACurveWithItsNameAndAxisOnATallTerminal) {
   EXPECT_TRUE(curve_in(24).empty());
 }
 
-TEST(ConsolePanel, HasTheNumbersOfTheLayersBesideItWhereThereIsRoom) {
+TEST(ConsolePanel, HasTheNumbersOfTheLayersBesideItIfTheyFit) {
   const std::vector<std::string> rows = shown_after(train, 170);
   std::string all;
   for (const std::string& row : rows) all += row + '\n';
@@ -150,7 +150,7 @@ TEST(ConsolePanel, NeverTearsTheProgramsLines) {
     EXPECT_EQ(programs[i], "left and right of line " + std::to_string(100 - programs.size() + i));
 }
 
-TEST(ConsolePanel, GivesItsRowsBackAtTheEnd) {
+TEST(ConsolePanel, FreesItsRowsAtTheEnd) {
   const std::vector<std::string> rows = shown_after([](Driver& console) {
     train(console);
     console.end();
@@ -182,7 +182,7 @@ TEST(ConsolePanel, FollowsATerminalThatChangesItsSize) {
   EXPECT_TRUE(holds(rows[29], "train_loss"));
 }
 
-TEST(ConsolePanel, IsNotDrawnWhereATerminalIsTooSmallForIt) {
+TEST(ConsolePanel, IsNotDrawnIfTheTerminalIsTooSmall) {
   for (const auto& [columns, rows] : {std::pair(80, 12), {30, 24}}) {
     const std::vector<std::string> shown =
         shown_after(train, static_cast<unsigned short>(columns), static_cast<unsigned short>(rows));
@@ -190,7 +190,7 @@ TEST(ConsolePanel, IsNotDrawnWhereATerminalIsTooSmallForIt) {
   }
 }
 
-TEST(ConsoleLines, AreOneATickWhereTheOutputIsNoTerminal) {
+TEST(ConsoleLines, AreOnePerTickIfTheOutputIsNotATerminal) {
   const std::string text = printed(
       [](Driver& console) {
         console.set_pace(50, 2);
@@ -277,7 +277,7 @@ TEST(ConsoleLines, HaveFindingsWhenTheyStartAndEnd) {
   EXPECT_TRUE(holds(text, "also in fc2, fc3\nepoch 2  train_loss 1\nepoch 3  train_loss 1\nresolved "));
 }
 
-TEST(ConsoleLines, LeaveOutWhatTheLogSaidAlready) {
+TEST(ConsoleLines, LeaveOutLinesThatTheLogHasAlready) {
   const auto noted = [](uint32_t kind) {
     return printed([kind](Driver& console) { tell_note(console, kind, "an epoch is 100 steps"); }, usual);
   };

@@ -84,7 +84,7 @@ TEST(Console, ShowsNormsInTheOrderOfTheModel) {
   EXPECT_EQ(row_names(text), (std::vector<std::string>{"a", "b", "c", "d", "e"}));
 }
 
-TEST(Console, DoesNotCallALayerBadForStandingApart) {
+TEST(Console, DoesNotMarkALayerForBeingDifferent) {
   const auto tick = [](Driver& console) {
     one_tick(console, "T", {{"a", 1e-9}, {"b", 1e-8}, {"c", 1e-7}, {"d", 1e-6}, {"healthy", 1}});
   };
@@ -113,7 +113,7 @@ TEST(Console, ColorsARowByTheFindingThatStandsOfIt) {
   EXPECT_FALSE(holds(text("T", "fc3"), red));
 }
 
-TEST(Console, OfTooManyLayersShowsTheBadOnesAndOthersOverTheWholeModel) {
+TEST(Console, ShowsBadLayersAndASampleOfTheOthersIfThereAreTooMany) {
   const auto tick = [](Driver& console) {
     std::vector<std::pair<std::string, double>> layers;
     for (int i = 0; i < 60; ++i) layers.emplace_back("layer" + std::to_string(i), i == 17 ? NAN : 1);
@@ -123,7 +123,7 @@ TEST(Console, OfTooManyLayersShowsTheBadOnesAndOthersOverTheWholeModel) {
             (std::vector<std::string>{"layer0", "layer17", "layer30", "layer59", "… and 56 more"}));
 }
 
-TEST(Console, LeavesTheFewLinesOfAPlotForTheWholeModelInTheirOrder) {
+TEST(Console, KeepsTheOrderOfLinesInAPlotOfTheWholeModel) {
   const auto tick = [](Driver& console) {
     console.tag("Share", LOUPE_SCALE_RELATION, true);
     console.begin_tick(1);
@@ -172,7 +172,7 @@ TEST(Console, FitsEveryWidth) {
   }
 }
 
-TEST(Console, SaysWhatItHasNoRoomFor) {
+TEST(Console, NamesThePlotsThatDoNotFit) {
   EXPECT_TRUE(holds(printed(wide_ticks, {}, "60"), "  … and 8 more; no room for min, max\n"));
   EXPECT_FALSE(holds(printed(wide_ticks, {}, "140"), "no room"));
 }
@@ -196,7 +196,7 @@ TEST(Console, AlignsNamesOfWideAndOfCombiningCharacters) {
   EXPECT_EQ(lines_of(text)[4], "  σab\xEF\xBF\xBD          1");
 }
 
-TEST(Console, LetsNoNameSteerTheTerminal) {
+TEST(Console, LetsNoNameControlTheTerminal) {
   const std::string text = printed([](Driver& console) {
     one_tick(console, "T\x1b]0;title\a",
              {{"\x1b[2Jx\r\n\x7f", 3},
@@ -209,7 +209,7 @@ TEST(Console, LetsNoNameSteerTheTerminal) {
   EXPECT_EQ(row_names(text), (std::vector<std::string>{"?[2Jx???", "?31m"}));
 }
 
-TEST(Console, DrawsTheLastEpochsInTheirScale) {
+TEST(Console, DrawsTheLastEpochsInTheirOwnScale) {
   const auto ticks = [](uint32_t type, bool log_y) {
     return [=](Driver& console) {
       console.tag("T", type, false, log_y);
@@ -242,7 +242,7 @@ TEST(Console, ShowsChosenTagsOnly) {
   EXPECT_FALSE(holds(text, "Metrics"));
 }
 
-TEST(Console, TellsOfATagThatNothingFitted) {
+TEST(Console, ReportsATagPatternWithoutAMatch) {
   std::vector<std::string> messages;
   const auto run = [&](Driver& console) {
     for (int epoch = 1; epoch < 6; ++epoch) {
@@ -278,7 +278,7 @@ TEST(Console, EndsWithTheBestEpochOfEachLoss) {
   EXPECT_FALSE(holds(printed([](Driver& console) { train(console, 3); }), "best"));
 }
 
-TEST(Console, EndsWithTheMediansOfAWholesPartsOverAllEpochs) {
+TEST(Console, EndsWithTheMediansOfShares) {
   const std::string text = printed([](Driver& console) {
     console.tag({.struct_size = sizeof(loupe_tag),
                  .type = LOUPE_SCALE_RELATION,
@@ -340,7 +340,7 @@ TEST(Console, PutsPlotsOfOneRowIntoOneTable) {
   EXPECT_FALSE(holds(text, "\nMetrics"));
 }
 
-TEST(Console, TellsNoSpreadOfASingleValue) {
+TEST(Console, ShowsNoSpreadOfASingleValue) {
   const auto tick = [](double spread) {
     return [spread](Driver& console) {
       console.tag("Norm");

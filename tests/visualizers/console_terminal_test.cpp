@@ -40,7 +40,7 @@ void bad_tick(Driver& console) {
   one_tick(console, "T", {{"l", NAN}});
 }
 
-TEST(Console, IsPlainAndQuietWhenItIsNoTerminal) {
+TEST(Console, IsPlainAndQuietWithoutATerminal) {
   const std::string text = printed(bad_tick);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_FALSE(holds(text, "step"));
@@ -112,7 +112,7 @@ TEST(Console, KeepsALineOfProgressInTheLastRowAndClearsItAtTheEnd) {
   EXPECT_EQ(printed_on_terminal([](Driver& console) { console.progress(1, 3, 10, 0, 2); }, {{"progress", false}}), "");
 }
 
-TEST(Console, GivesTheLastRowsBackAtAFatalSignalWhereItKeepsSome) {
+TEST(Console, FreesTheLastRowsAtAFatalSignal) {
   const auto train = [](Driver& console) { console.progress(1, 3, 10, 0, 2); };
   const std::string all_rows_scroll = "\x1b[r";
   const auto written_by_crash = [](const std::function<void(Driver&)>& run) {
@@ -142,7 +142,7 @@ TEST(Console, KeepsTheLineOfProgressWithinTheTerminal) {
   }
 }
 
-TEST(Console, LeavesALineOfTheTrainersWholeHoweverWideItIs) {
+TEST(Console, DoesNotBreakTheTrainersLines) {
   const Environment no_color("NO_COLOR", "1");
   for (const std::size_t rows : {4, 10}) {
     for (std::size_t width = 1; width <= 65; ++width) {
@@ -204,7 +204,7 @@ TEST(ConsoleDeathTest, LeavesWhatTheProgramPrintedToTheProgramsOwnWrite) {
   EXPECT_EXIT(print_into_nothing(), testing::KilledBySignal(SIGPIPE), "");
 }
 
-TEST(Console, GivesUpWhereAFileMayGrowNoMore) {
+TEST(Console, GivesUpIfAFileMayNotGrow) {
   const std::string file = testing::TempDir() + "/console_limited.txt";
   std::string told;
   const int output = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);

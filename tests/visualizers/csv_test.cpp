@@ -9,7 +9,7 @@
 namespace loupe::test {
 namespace {
 
-TEST(Csv, HasARowAValueAndARowABand) {
+TEST(Csv, HasARowPerValueAndARowPerBand) {
   const Folder folder;
   Driver csv(CSV_PLUGIN);
   EXPECT_EQ(csv.begin(folder.text()), "");
@@ -27,7 +27,7 @@ TEST(Csv, HasARowAValueAndARowABand) {
                                       "1,Loss,Loss,val_loss mean,NaN,,,digits,,1714564860"}));
 }
 
-TEST(Csv, HasTheStepOfANumberThatIsOfOne) {
+TEST(Csv, HasTheStepOfNumbersOfSingleSteps) {
   Begun csv(CSV_PLUGIN);
   csv.set_pace(10, 1);
   csv.begin_tick(1);
@@ -64,7 +64,7 @@ TEST(Csv, QuotesNamesThatASpreadsheetWouldCompute) {
             "1,T,l,'-σ..+σ,,-1,1,digits,,1714564860\n");
 }
 
-TEST(Csv, GoesOnBehindTheRowsOfEarlierEpochs) {
+TEST(Csv, AppendsAfterTheRowsOfEarlierEpochs) {
   const Folder folder;
   {
     Driver csv(CSV_PLUGIN);
@@ -121,7 +121,7 @@ TEST(Csv, HasTheFindingsInAFileBesideTheValues) {
   EXPECT_EQ(lines_of(read(csv / "run.csv")).size(), 1u);
 }
 
-TEST(Csv, WritesWhatWasFoundBetweenTicksByTheNextFlushAtTheLatest) {
+TEST(Csv, WritesFindingsBetweenTicksByTheNextFlush) {
   Begun csv(CSV_PLUGIN, {{"path", "no-extension"}});
   csv.loss_tick(1, 1);
   Finding finding = a_finding("nan_loss");
@@ -133,7 +133,7 @@ TEST(Csv, WritesWhatWasFoundBetweenTicksByTheNextFlushAtTheLatest) {
   EXPECT_EQ(rows[1].rfind("2,warning,raised,nan_loss,", 0), 0u) << rows[1];
 }
 
-TEST(Csv, KeepsTheFindingsOfAnEarlierRunOutOfTheWay) {
+TEST(Csv, MovesTheFindingsOfAnEarlierRunAway) {
   const Folder folder;
   write(folder / "values.findings.csv", "old\n");
   Driver csv(CSV_PLUGIN);
@@ -173,7 +173,7 @@ TEST(Csv, ForgetsTheFindingsOfEpochsThatAResumedRunTrainsAgain) {
                                              "1,warning,raised,between", "4,warning,raised,rule_4"}));
 }
 
-TEST(Csv, WritesNoFindingsThroughALinkLaidAfterTheRunBegan) {
+TEST(Csv, WritesNoFindingsThroughALinkCreatedDuringTheRun) {
   const Folder folder;
   write(folder / "victim", "precious\n");
   Driver csv(CSV_PLUGIN);
@@ -185,7 +185,7 @@ TEST(Csv, WritesNoFindingsThroughALinkLaidAfterTheRunBegan) {
   EXPECT_EQ(read(folder / "victim"), "precious\n");
 }
 
-TEST(Csv, WritesNoFindingsBesideWhatIsNoFile) {
+TEST(Csv, WritesNoFindingsBesideAPathThatIsNotAFile) {
   Driver csv(CSV_PLUGIN, {{"path", "/dev/null"}});
   csv.begin("/anywhere");
   csv.begin_tick(1);

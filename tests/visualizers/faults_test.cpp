@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(All, Faults,
                                          Writer{"prometheus", PROMETHEUS_PLUGIN, "loupe.prom", 18, 18}),
                          [](const auto& writer) { return std::string(writer.param.name); });
 
-TEST_P(Faults, ADirectoryInTheWayIsNamedAndTriedAgain) {
+TEST_P(Faults, ReportsADirectoryInTheWayAndTriesAgain) {
   const Folder folder;
   const std::string file = folder / writer().file;
   std::filesystem::create_directory(file);
@@ -53,7 +53,7 @@ TEST_P(Faults, ADirectoryInTheWayIsNamedAndTriedAgain) {
   EXPECT_EQ(lines(file), writer().lines_of_two_epochs);
 }
 
-TEST_P(Faults, APatternThatHasFittedNothingAfterThreeTicksIsToldOnce) {
+TEST_P(Faults, ReportsAPatternWithoutAMatchAfterThreeTicksOnce) {
   const Folder folder;
   Driver driver(writer().plugin, {{"tags", Strings{"Wieght Norm", "Loss"}}, {"layers", Strings{"fc*", "conv9"}}});
   driver.begin(folder.text());
@@ -71,7 +71,7 @@ TEST_P(Faults, APatternThatHasFittedNothingAfterThreeTicksIsToldOnce) {
                                       "no layer fits 'conv9' given in layers; did you mean 'conv1'?"}));
 }
 
-TEST_P(Faults, APatternOfAShortRunIsToldAtItsEndAndOneThatFitsLateIsNot) {
+TEST_P(Faults, ReportsAPatternOfAShortRunAtItsEndUnlessItMatchesLate) {
   const Folder folder;
   Driver driver(writer().plugin, {{"tags", Strings{"Accuracy", "Lost"}}});
   driver.begin(folder.text());
@@ -86,7 +86,7 @@ TEST_P(Faults, APatternOfAShortRunIsToldAtItsEndAndOneThatFitsLateIsNot) {
   EXPECT_EQ(driver.messages, std::vector<std::string>{"no tag fits 'Lost' given in tags; did you mean 'Loss'?"});
 }
 
-TEST_P(Faults, AFileWhereAFolderBelongsIsNamed) {
+TEST_P(Faults, ReportsAFileInPlaceOfAFolder) {
   const Folder folder;
   write(folder / "runs", "");
   Driver driver(writer().plugin);
@@ -126,7 +126,7 @@ TEST_P(Faults, AReadOnlyFolderIsNamedAtOnceAndTriedAgain) {
   EXPECT_EQ(lines(directory + "/" + writer().file), writer().lines_of_two_epochs);
 }
 
-TEST_P(Faults, AFullDeviceIsToldAtEachTickAndAtTheEnd) {
+TEST_P(Faults, ReportsAFullDeviceAtEachTickAndAtTheEnd) {
   Driver driver(writer().plugin, {{"path", "/dev/full"}});
   EXPECT_EQ(driver.begin("/anywhere"), "");
   for (int epoch = 1; epoch <= 2; ++epoch) {
@@ -139,7 +139,7 @@ TEST_P(Faults, AFullDeviceIsToldAtEachTickAndAtTheEnd) {
   EXPECT_EQ(driver.end(), "");
 }
 
-TEST_P(Faults, ALinkLaidInTheMiddleIsNamedAndNotFollowed) {
+TEST_P(Faults, ReportsALinkCreatedDuringTheRunAndDoesNotFollowIt) {
   const Folder folder;
   const std::string file = folder / writer().file;
   write(folder / "victim", "precious\n");
@@ -156,7 +156,7 @@ TEST_P(Faults, ALinkLaidInTheMiddleIsNamedAndNotFollowed) {
   EXPECT_TRUE(std::filesystem::is_regular_file(file));
 }
 
-TEST_P(Faults, AFolderGoneInTheMiddleIsMadeAgain) {
+TEST_P(Faults, RecreatesAFolderRemovedDuringTheRun) {
   const Folder folder;
   Driver driver(writer().plugin);
   driver.begin(folder / "run");
@@ -168,7 +168,7 @@ TEST_P(Faults, AFolderGoneInTheMiddleIsMadeAgain) {
   EXPECT_EQ(lines(folder / "run/" + writer().file), writer().lines_of_one + tags);
 }
 
-TEST_P(Faults, ARelativePathStaysWhereItWasWhenTheTrainerMoves) {
+TEST_P(Faults, KeepsARelativePathWhenTheTrainerChangesItsFolder) {
   const Folder folder;
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(folder.text());
@@ -180,7 +180,7 @@ TEST_P(Faults, ARelativePathStaysWhereItWasWhenTheTrainerMoves) {
   EXPECT_TRUE(std::filesystem::exists(folder / writer().file));
 }
 
-TEST_P(Faults, AnEmptyPathIsRefused) {
+TEST_P(Faults, RefusesAnEmptyPath) {
   EXPECT_THROW(
       {
         try {
@@ -202,7 +202,7 @@ INSTANTIATE_TEST_SUITE_P(Growing, LimitedFiles,
                          [](const auto& writer) { return std::string(writer.param.name); });
 
 // A limit on a file's size cuts a write short like a full disk; otherwise, it would also kill the process.
-TEST_P(LimitedFiles, AnEpochThatDidNotFitIsWrittenWholeLater) {
+TEST_P(LimitedFiles, WriteAnEpochThatDidNotFitCompletelyLater) {
   const Folder folder;
   const std::string file = folder / writer().file;
   Driver driver(writer().plugin);
@@ -225,7 +225,7 @@ TEST_P(LimitedFiles, AnEpochThatDidNotFitIsWrittenWholeLater) {
             2);
 }
 
-TEST_P(LimitedFiles, AnEarlierRunsFileStandsWhileItsReplacementCannotBeWritten) {
+TEST_P(LimitedFiles, KeepAnEarlierRunsFileWhileItsReplacementCannotBeWritten) {
   const Folder folder;
   const std::string file = folder / writer().file;
   write(file, "precious\n");
@@ -243,7 +243,7 @@ TEST_P(LimitedFiles, AnEarlierRunsFileStandsWhileItsReplacementCannotBeWritten) 
   EXPECT_NE(read(file), "precious\n");
 }
 
-TEST(Record, HasALineForEpochsThatAreLost) {
+TEST(Record, HasALineForLostEpochs) {
   const Folder folder;
   Driver record(RECORD_PLUGIN);
   record.begin(folder.text());

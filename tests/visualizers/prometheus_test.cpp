@@ -132,7 +132,7 @@ TEST(Prometheus, EscapesLabelsAndKeepsThemUtf8) {
       "NaN");
 }
 
-TEST(Prometheus, CountsWhatWasNotFiniteAlsoWhereItIsNotTaken) {
+TEST(Prometheus, CountsNonFiniteValuesEvenIfTheyAreNotShown) {
   Begun prometheus(PROMETHEUS_PLUGIN, {{"tags", Strings{"Loss"}}});
   for (const double epoch : {1.0, 2.0}) {
     prometheus.begin_tick(epoch);
@@ -167,7 +167,7 @@ TEST(Prometheus, TellsEverythingThatTheReadyRulesAndTheDashboardAskFor) {
   }
 }
 
-TEST(Prometheus, TellsASeriesOnceAsTheFormatDemands) {
+TEST(Prometheus, ShowsASeriesOnceAsTheFormatDemands) {
   Begun prometheus(PROMETHEUS_PLUGIN);
   prometheus.begin_tick(1);
   for (const double value : {1.0, 2.0}) prometheus.value("T", "l", "mean", value);
@@ -176,7 +176,7 @@ TEST(Prometheus, TellsASeriesOnceAsTheFormatDemands) {
   EXPECT_EQ(found.at("loupe_value", {{"run", "digits"}, {"tag", "T"}, {"layer", "l"}, {"line", "mean"}}), "2");
 }
 
-TEST(Prometheus, NeverShowsHalfAFile) {
+TEST(Prometheus, NeverShowsAnIncompleteFile) {
   Begun prometheus(PROMETHEUS_PLUGIN);
   prometheus.loss_tick(1, 1);
   std::ifstream reader(prometheus / "loupe.prom");
@@ -187,7 +187,7 @@ TEST(Prometheus, NeverShowsHalfAFile) {
   EXPECT_EQ(Exposition(read(prometheus / "loupe.prom")).at("loupe_epoch", {{"run", "digits"}}), "2");
 }
 
-TEST(Prometheus, CountsTheFindingsThatStandByRuleAndSeverity) {
+TEST(Prometheus, CountsOpenFindingsByRuleAndSeverity) {
   Begun prometheus(PROMETHEUS_PLUGIN);
   const auto standing = [&](const std::string& severity) {
     return Exposition(read(prometheus / "loupe.prom"))

@@ -28,7 +28,7 @@ std::vector<std::string> kinds(const std::string& file) {
   return found;
 }
 
-TEST(Record, WritesAllOfAFinding) {
+TEST(Record, WritesAllMembersOfAFinding) {
   Begun record(RECORD_PLUGIN);
   record.begin_tick(3);
   Finding finding = a_finding("dead_units", LOUPE_SEVERITY_ERROR, "half of \"conv1\" is silent");
@@ -84,7 +84,7 @@ TEST(Record, WritesNotesSettingsAndHowTheRunEnded) {
                 "time": "2024-05-01T12:03:19Z", "timestamp": 1714564999.5, "elapsed": 199.5})"));
 }
 
-TEST(Record, SaysOfATickWhenAndWhyItWas) {
+TEST(Record, WritesTheTimeAndReasonOfATick) {
   Begun record(RECORD_PLUGIN);
   loupe_tick tick{};
   tick.struct_size = sizeof tick;
@@ -102,7 +102,7 @@ TEST(Record, SaysOfATickWhenAndWhyItWas) {
                             "steps": 0, "measured_steps": 0})"));
 }
 
-TEST(Record, HasAFindingBetweenTicksAtOnceForItMayBeTheLast) {
+TEST(Record, WritesAFindingBetweenTicksImmediately) {
   Begun record(RECORD_PLUGIN);
   record.loss_tick(1, 1);
   Finding finding = a_finding("nan_loss", LOUPE_SEVERITY_ERROR);
@@ -117,7 +117,7 @@ TEST(Record, HasAFindingBetweenTicksAtOnceForItMayBeTheLast) {
   EXPECT_EQ(of_kind(record / "record.jsonl", "finding").size(), 2u);
 }
 
-TEST(Record, IsAppendedToBehindTheEndAndTheLastWordsOfTheRunBefore) {
+TEST(Record, IsAppendedAfterTheEndAndTheLastWordsOfTheEarlierRun) {
   const Folder folder;
   const std::string file = folder / "record.jsonl";
   const auto first_part = [&](bool unfinished) {
@@ -144,7 +144,7 @@ TEST(Record, IsAppendedToBehindTheEndAndTheLastWordsOfTheRunBefore) {
   EXPECT_EQ(again.messages, std::vector<std::string>{});
 }
 
-TEST(Record, LosesNoEpochOfTheEarlierRunWhereAResumedOneEndsBeforeItsFirstTick) {
+TEST(Record, LosesNoEpochIfAResumedRunEndsBeforeItsFirstTick) {
   const Folder folder;
   {
     Driver record(RECORD_PLUGIN);

@@ -64,7 +64,7 @@ TEST(Record, TellsTheRunTheTagsAndAnEpochOneLineEach) {
   EXPECT_EQ(found[6]["time"].get<std::string>().size(), std::string("2024-05-01T12:00:00Z").size());
 }
 
-TEST(Record, TellsOfWhichStepANumberIsAndHowManyStepsATickHad) {
+TEST(Record, WritesTheStepOfANumberAndTheNumberOfStepsOfATick) {
   Begun record(RECORD_PLUGIN);
   record.begin_tick(1);
   record.value("Loss", "Loss", "train_loss", 1.25, 0, 7);
@@ -77,7 +77,7 @@ TEST(Record, TellsOfWhichStepANumberIsAndHowManyStepsATickHad) {
   EXPECT_EQ(found[3]["measured_steps"], 0);
 }
 
-TEST(Record, TellsOfAHistogramWithoutALayerWhatAReaderTakes) {
+TEST(Record, WritesAHistogramWithoutALayerSoThatReadersAcceptIt) {
   Begun record(RECORD_PLUGIN);
   record.begin_tick(1);
   record.histogram("T", "", "h", {0, 1, 2}, {3, 4});
@@ -89,7 +89,7 @@ TEST(Record, TellsOfAHistogramWithoutALayerWhatAReaderTakes) {
   }
 }
 
-TEST(Record, KeepsEveryBitOfANumberAndNamesThoseJsonLacks) {
+TEST(Record, KeepsEveryBitOfANumberAndWritesNaNAndInfAsNames) {
   Begun record(RECORD_PLUGIN);
   record.begin_tick(1);
   const std::vector<double> numbers = {0.1,
@@ -114,7 +114,7 @@ TEST(Record, KeepsEveryBitOfANumberAndNamesThoseJsonLacks) {
   EXPECT_EQ(found[9]["edges"], Json::parse(R"(["-Infinity", 0.0, "Infinity"])"));
 }
 
-TEST(Record, SurvivesNamesThatAreNoText) {
+TEST(Record, SurvivesNamesThatAreNotText) {
   const Folder folder;
   Driver record(RECORD_PLUGIN);
   record.begin(folder.text(), false, "a\"b\n");
@@ -129,7 +129,7 @@ TEST(Record, SurvivesNamesThatAreNoText) {
   EXPECT_EQ(found[2]["line"], "σ\t");
 }
 
-TEST(Record, HasWholeEpochsOnlyWhileTheNextIsStillComing) {
+TEST(Record, HasOnlyWholeEpochsDuringAnEpoch) {
   Begun record(RECORD_PLUGIN);
   record.loss_tick(1, 3);
   const std::string whole = read(record / "record.jsonl");
@@ -141,7 +141,7 @@ TEST(Record, HasWholeEpochsOnlyWhileTheNextIsStillComing) {
   EXPECT_EQ(epochs_of(record / "record.jsonl", "tick"), (std::vector<double>{1, 2}));
 }
 
-TEST(Record, TellsATagOfALaterEpochBeforeItsFirstValue) {
+TEST(Record, WritesATagOfALaterEpochBeforeItsFirstValue) {
   Begun record(RECORD_PLUGIN);
   record.tag("Loss");
   record.loss_tick(1, 3);
@@ -154,7 +154,7 @@ TEST(Record, TellsATagOfALaterEpochBeforeItsFirstValue) {
   EXPECT_EQ(kinds, (std::vector<std::string>{"run", "tag", "value", "tick", "tag", "value", "tick"}));
 }
 
-TEST(Record, LeavesTheEarlierRecordUntilItHasAnEpochOfItsOwn) {
+TEST(Record, KeepsTheEarlierRecordUntilItHasAnEpoch) {
   const Folder folder;
   write(folder / "record.jsonl", "precious\n");
   {
@@ -185,7 +185,7 @@ TEST(Record, DropsAnEpochThatAKilledProcessLeftHalfWritten) {
   EXPECT_TRUE(holds(record.messages[0], "a last line that was cut off"));
 }
 
-TEST(Record, DropsLaterEpochsThatLieBeforeEarlierOnes) {
+TEST(Record, DropsLaterEpochsThatAreBeforeEarlierOnes) {
   const Folder folder;
   {
     Driver record(RECORD_PLUGIN);
@@ -198,7 +198,7 @@ TEST(Record, DropsLaterEpochsThatLieBeforeEarlierOnes) {
   EXPECT_EQ(epochs_of(folder / "record.jsonl", "value"), (std::vector<double>{1, 2, 3}));
 }
 
-TEST(Record, GoesOnBehindLinesThatAnotherProgramWrote) {
+TEST(Record, ContinuesAfterLinesOfAnotherProgram) {
   const Folder folder;
   const std::string other =
       "{ \"kind\": \"run\", \"name\": {\"epoch\": 9} }\n{\"epoch\": 1.0, \"value\": 2, \"kind\": \"value\"}\n"
@@ -246,7 +246,7 @@ TEST(Record, IsCompressedOnceItHasSixteenMebibytesAndIsGoneOnWithWhenResumed) {
                                   "message": "it was a \"signal\""})"));
 }
 
-TEST(Record, HasItsLastWordsOnceAndAgainWhereTheRunGoesOnAndNoneAfterItsEnd) {
+TEST(Record, HasLastWordsOncePerPartOfARunAndNoneAfterItsEnd) {
   const Folder folder;
   Driver record(RECORD_PLUGIN);
   record.begin(folder.text());
