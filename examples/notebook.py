@@ -40,7 +40,7 @@ axes.legend()
 figure.savefig(PICTURES / "loss.png")
 
 # %% [markdown]
-# Each row is a layer, each column an epoch: the size of the gradients.
+# The map shows the size of the gradients: each row is a layer, each column an epoch.
 
 # %%
 gradients = values[values.tag == "Weight Gradient Norm"].pivot_table(index="layer", columns="epoch", values="value", sort=False)

@@ -55,7 +55,7 @@ run_on_gpu() {
   [[ -x $bundle/gpu_trainer ]] || fail "there is no $bundle/gpu_trainer: make it with 'tests/gpu.sh make', and copy it here"
   torch=$(python_torch)
   [[ -n $torch ]] || fail "python3 has no torch: put a Python with torch first in PATH"
-  # The wheel looks for LibTorch beside itself, so link it there; the installed packages stay unchanged.
+  # The wheel expects LibTorch beside itself, so link it there; the installed packages stay unchanged.
   site=$(mktemp -d)
   # expand $site now
   trap "rm -rf '$site'" EXIT

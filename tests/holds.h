@@ -6,7 +6,7 @@
 
 namespace loupe::test {
 
-/// Whether a text holds a part; a failed expectation shows both.
+/// Whether a text contains a part; a failed expectation shows both.
 inline testing::AssertionResult holds(const std::string& text, const std::string& part) {
   if (text.find(part) == std::string::npos)
     return testing::AssertionFailure() << "'" << part << "' is not in: " << text;

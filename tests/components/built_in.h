@@ -19,7 +19,7 @@ inline const Catalogue& built_in() {
   return *all;
 }
 
-/// The names that a component declares to give: the words before each colon.
+/// The names that a component declares as its outputs: the words before each colon.
 inline std::vector<std::string> given_names(const loupe_component& component) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < component.give_count; ++i) {

@@ -72,7 +72,7 @@ make_wheel() {
   mkdir -p "$stage"
   cp -r sdk/python/. LICENSE README.md "$stage"
   cmake --install "$build" --prefix "$stage/loupe" --strip >/dev/null
-  # A wheel cannot contain links; the libraries have the names that programs load. CMake alone uses the other names.
+  # A wheel cannot contain links; the libraries have the names that programs load. Only CMake uses the other names.
   find "$stage/loupe" -type l -delete
   rm -r "$stage/loupe/share"
   config=$stage/loupe/lib/cmake/loupe

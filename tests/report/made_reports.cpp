@@ -153,7 +153,7 @@ int main(int argument_count, char** arguments) {
     html.set_pace(50000, 90);
     run_of(html, {"level", 30, 1000000}, [&](int epoch) { tell_loss(html, epoch % 2 == 0 ? 1234.5 : 1234.75); });
   });
-  // The values of a plot spread over decades, do not spread, contain zeros, or have both signs.
+  // Each plot has different values: over decades, narrow, with zeros, or with both signs.
   make(folder + "/spread.html", [](Driver& html) {
     html.set_pace(700000, 4000);
     run_of(html, {"spread", 40, 100000, {"Wide", "Narrow", "With Zeros", "Signed", "Flat"}}, [&](int epoch) {

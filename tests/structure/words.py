@@ -1,4 +1,4 @@
-"""Checks for one word per thing, plain words and short pages: fails if a text uses a forbidden word, or a page is too long.
+"""Checks that one thing has one word, and that pages are plain and short: fails on a forbidden word, or a page that is too long.
 
 usage: words.py ROOT
 """

@@ -172,7 +172,7 @@ TEST(RunList, IsAnotherVersionOnlyWhereSomethingChanged) {
   };
   EXPECT_GT(version(after, "a"), version(before, "a"));
   EXPECT_EQ(version(after, "b"), version(before, "b"));
-  // A rewritten report is news too, for its readers.
+  // The list also changes when a report is rewritten, so that readers of the report can reload it.
   put(root / "b/report.html", "<p>");
   EXPECT_GT(version(looked(list), "b"), version(after, "b"));
 }

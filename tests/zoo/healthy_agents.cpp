@@ -218,7 +218,7 @@ Rollout play(ActorCritic& model, std::vector<Corridor>& worlds, torch::Tensor& s
           all + torch::cat(values), torch::cat(rewards).sum().item<double>()};
 }
 
-/// DQN: the targets come from a copy of the net, updated every few steps. Planted: the copy is only copied from itself.
+/// DQN: the targets come from a copy of the net, updated every few steps. Planted: the copy never changes.
 void dqn(Run& run, bool is_frozen) {
   Mlp online(Grid::cells, 32, Grid::actions), target(Grid::cells, 32, Grid::actions);
   if (!run.planted) copy_weights(*online, *target);

@@ -206,7 +206,7 @@ void add_optimizers(Trainers& zoo) {
     fit(run, model, optimizer, data, {.before_step = [&](int64_t step) {
           if (step % 30 != 0) return;
           const double rate = 1e-2 * std::pow(0.7, double(step) / 30);
-          // The healthy trainer does so once, for a future group.
+          // The healthy trainer sets the default rate once, for a future group.
           if (run.planted || step == 60) optimizer.defaults().set_lr(rate);
         }});
   });

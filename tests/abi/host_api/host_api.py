@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares the interface that programs are compiled and linked against with the kept one: the functions that libloupe_host.so
-exports, its name for the loader, and the layouts and virtual functions of its classes, as abidiff compares them.
+exports, its SONAME, and the layouts and virtual functions of its classes, as abidiff compares them.
 
     host_api.py SOURCE LIBRARY COMPILER           compares; exit code 1 if an earlier program would not run
     host_api.py --write SOURCE LIBRARY COMPILER   writes symbols.txt and layouts.xml; a first minor version does so once

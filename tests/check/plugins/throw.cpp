@@ -1,4 +1,4 @@
-// Throwing and operator new, which C code cannot do by itself.
+// Helpers for C code: throwing an exception, and operator new.
 
 #include <stdexcept>
 
