@@ -206,7 +206,7 @@ TEST_F(ComparePort, TakesValuesForReorderedOnlyWhereTheyAreTheSameFarBetterThanT
   const std::vector<double> values = drawn({40, 20}, 7);
   std::vector<double> near = values, reversed(values.rbegin(), values.rend());
   for (std::size_t i = 5; i + 5 < near.size(); ++i) {
-    const bool is_inside = std::abs(near[i]) < 0.9;  // the largest values stay, so that the summaries agree
+    const bool is_inside = std::abs(near[i]) < 0.9;  // the largest values stay unchanged
     near[i] += is_inside ? (i % 2 == 0 ? 0.01 : -0.01) * near[i + 1] : 0;
   }
   const std::string reason = "the same values in another order";

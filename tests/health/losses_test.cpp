@@ -198,7 +198,7 @@ TEST(DivergingLoss, OfAnAgentGrowsAHundredfoldInEightEpochsInARow) {
   EXPECT_TRUE(is_told("diverging_loss", grows, {.may_grow = true}));
   EXPECT_FALSE(is_told("diverging_loss", {1, 2, 4, 8, 16, 32, 20, 120, 200}, {.may_grow = true})) << "not in a row";
   EXPECT_FALSE(is_told("diverging_loss", {1, 2, 3, 4, 5, 6, 7, 8, 9}, {.may_grow = true}))
-      << "it grows in proportion to the reward";
+      << "the loss grows with the reward";
   EXPECT_TRUE(is_told("diverging_loss", {1, 5, 30, 200}, {.may_grow = true}, NAN, 3)) << "twelve epochs";
   EXPECT_FALSE(is_told("diverging_loss", {1, 5, 30, 200}, {.may_grow = true}, NAN, 2))
       << "eight epochs, of which it grew in six";
@@ -273,7 +273,7 @@ TEST(LossSpike, WaitsForAStepWhoseInputsWereMeasured) {
   EXPECT_EQ(told.severity, uint32_t{LOUPE_SEVERITY_INFO});
   EXPECT_NE(told.message.find("1.6 times"), std::string::npos);
   EXPECT_NE(told_after(3, 1.1).message.find("1.6 times"), std::string::npos)
-      << "compared with the loss before the jump";
+      << "the jump that began the row of high losses";
 }
 
 TEST(LossSpike, IsNotReportedForTheFirstLossesOfAnAgent) {

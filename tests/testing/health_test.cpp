@@ -752,7 +752,7 @@ TEST(SampledHealth, ReportsANonFiniteLossOfAnUnmeasuredStep) {
 }
 
 TEST(SampledHealth, ReportsNoStuckLoaderForABatchThatRepeatsAfterAGap) {
-  // Batches repeat after a gap: in every second measured pair, the second step has the same batch.
+  // Batches repeat after a gap: the first step of every second measured pair has the same batch.
   Net net = sampled();
   for (int i = 0; i < 6; ++i) net.step();
   const Net::Step same{.same_input = true};
