@@ -15,7 +15,7 @@ make_bare() {
 # The folder is mounted on itself, so that the command can enter a second bare Debian below it.
 in_bare() {
   if [[ -f $1/etc/registries.pem ]]; then local -x PIP_CERT=/etc/registries.pem; fi
-  # the inner shell expands these
+  # shellcheck disable=SC2016 # the inner shell expands these
   unshare --mount --pid --fork --kill-child bash -c '
     mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" &&
       exec chroot "$0" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 CI=true \

@@ -57,7 +57,7 @@ run_on_gpu() {
   [[ -n $torch ]] || fail "python3 has no torch: put a Python with torch first in PATH"
   # The wheel expects LibTorch beside itself, so link it there; the installed packages stay unchanged.
   site=$(mktemp -d)
-  # expand $site now
+  # shellcheck disable=SC2064 # expand $site now
   trap "rm -rf '$site'" EXIT
   python3 -m pip install --quiet --disable-pip-version-check --no-index --no-deps --no-compile --target "$site" \
     "$bundle"/loupe-*.whl

@@ -127,7 +127,7 @@ pkg_config_finds_the_sdk() {
   command -v pkg-config >/dev/null || fail "pkg-config is not installed"
   plugin
   export PKG_CONFIG_PATH=$prefix/$LOUPE_LIBDIR/pkgconfig
-  # the flags must be split into words
+  # shellcheck disable=SC2046 # the flags must be split into words
   "$CXX" -std=c++17 $(pkg-config --cflags loupe-sdk) x.cpp $(pkg-config --libs loupe-sdk) -o x.so
   "$prefix/bin/loupe" describe x --plugins x.so >log
   grep -q nothing log || fail "the plugin is not found"
@@ -173,7 +173,7 @@ new_tells_of_a_name_that_is_taken() {
 made() {
   local kind=$1 flag=$2
   shift 2
-  # the flag is empty or one word
+  # shellcheck disable=SC2086 # the flag is empty or one word
   "$prefix/bin/loupe" new "$kind" my_own_one $flag
   cd my_own_one
   if grep -rn '@[A-Za-z]*@' .; then fail "a placeholder of a template is left"; fi

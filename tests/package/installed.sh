@@ -71,7 +71,7 @@ if ! { cmake -S lens -B lens/build && cmake --build lens/build; } >cmake.log 2>&
   fail "the lens of README.md cannot be built"
 fi
 loupe check lens/build/dead_units.so
-# the flags must be split into words
+# shellcheck disable=SC2046 # the flags must be split into words
 c++ -std=c++17 $(pkg-config --cflags loupe-sdk) lens/dead_units.cpp $(pkg-config --libs loupe-sdk) -o lens/dead_units.so
 LOUPE_PLUGIN_PATH=$PWD/lens loupe describe dead_units >/dev/null
 
