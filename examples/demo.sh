@@ -38,7 +38,7 @@ cmake --build "$build" --parallel "$jobs" --target digits digits_plain
 say "training: $build/bin/digits --config configs/digits.yaml --epochs $epochs"
 "$build/bin/digits" --config configs/digits.yaml --epochs "$epochs"
 
-say "training the same network without Loupe:  $build/bin/loupe run $build/bin/digits_plain 3"
+say "training the same network without Loupe: $build/bin/loupe run $build/bin/digits_plain 3"
 "$build/bin/loupe" run "$build/bin/digits_plain" 3
 
 cat <<END

@@ -49,7 +49,7 @@ fi
 trainer=$build/bin/rank_trainer
 plants=$("$trainer" --plant list)
 if [[ $plant == list ]]; then echo "$plants" && exit; fi
-if [[ $plant != none && $plants != *$'\n'"  $plant "* ]]; then fail "there is no plant '$plant'; choose one of:  $plants"; fi
+if [[ $plant != none && $plants != *$'\n'"  $plant "* ]]; then fail "there is no plant '$plant'; choose one of: $plants"; fi
 
 # Prints a port that no process listens on.
 port_to_meet_at() {
