@@ -237,7 +237,7 @@ TEST_F(ComparePort, AlignsByOrderTypeAndShapeIfNamesDiffer) {
               "modules:\n  a: x\n  b: y\n  c: z\n");
   const Finished one_less = compare(first, with("C++", {"x", "y"}, {{4, 5}, {6, 7}}));
   EXPECT_ENDS(one_less, 0, "modules:\n  a: x\n  c: y\n");
-  EXPECT_ENDS(one_less, 0, "Not compared: Python alone has 'b' (Linear)");
+  EXPECT_ENDS(one_less, 0, "Not compared: only Python has 'b' (Linear)");
   EXPECT_ENDS(compare(first, with("C++", {"a", "b", "c"}, {{4, 5}, {5, 9}, {6, 7}})), 1,
               "the parameter 'b.weight' differs.\n- its shape is (5, 6) in Python and (5, 9) in C++");
 }
@@ -291,7 +291,7 @@ TEST_F(ComparePort, DistinguishesMisplacedAndChangedWeightsFromAnotherSeed) {
   EXPECT_ENDS(compare(first, changed([](double& value, std::size_t i) { value = i < 40 ? 0 : value; })), 1,
               "- most of its values are the same: some elements were changed");
   EXPECT_ENDS(compare(first, changed([](double& value, std::size_t) { value = std::round(value * 1024) / 1024; })), 1,
-              "- the values are the same but for rounding, as of weights kept in half precision");
+              "- the values are the same except for rounding, as for weights kept in half precision");
 }
 
 TEST_F(ComparePort, ComparesDefaultsThatOneLanguageDoesNotPrint) {
@@ -389,9 +389,9 @@ TEST_F(ComparePort, NamesTheCallsOfASharedModuleThatAFunctionReplaces) {
   EXPECT_ENDS(compare(Shared{}.record("Python"), Shared{1, false}.record("C++")), 1,
               "depart in step 1: the input of 'fc2' differs");
   EXPECT_ENDS(compare(Shared{}.record("Python"), Shared{1, false}.record("C++")), 1,
-              "- 'act' (ReLU) runs in between in Python alone, and the function 'gelu' in C++.");
+              "- 'act' (ReLU) runs in between only in Python, and the function 'gelu' in C++.");
   EXPECT_ENDS(compare(Shared{}.record("Python"), Shared{2, false}.record("C++")), 1,
-              "- 'act' (ReLU) runs in between in Python alone, and the function 'gelu' in C++.");
+              "- 'act' (ReLU) runs in between only in Python, and the function 'gelu' in C++.");
 }
 
 TEST_F(ComparePort, NamesAModuleThatOnlyOneRunsInBetween) {
@@ -404,7 +404,7 @@ TEST_F(ComparePort, NamesAModuleThatOnlyOneRunsInBetween) {
   first.tensor(1, "output", "act", {9}, drawn({9}));
   second.tensor(1, "output", "act", {9}, drawn({9}));
   second.tensor(1, "input", "bn", {9}, drawn({9}, 2));
-  EXPECT_ENDS(compare(first, second), 1, "- 'act' (ReLU) runs in between in C++ alone");
+  EXPECT_ENDS(compare(first, second), 1, "- 'act' (ReLU) runs in between only in C++");
 }
 
 TEST_F(ComparePort, CountsGroupsOfParametersAndNamesTheirTypes) {
@@ -454,7 +454,7 @@ TEST_F(ComparePort, DistinguishesAnotherReductionFromAnotherLoss) {
               "- the loss is 96 times as large in C++: a sum in place of a mean");
   EXPECT_ENDS(compare(mean, with("C++", 4.08 * 40)), 1, "- the loss is 40 times as large in C++: a sum in place of");
   EXPECT_ENDS(compare(mean, with("C++", 4.08 / 2)), 1,
-              "- the loss is 2 times as large in Python: it is multiplied or divided in one alone");
+              "- the loss is 2 times as large in Python: it is multiplied or divided in only one run");
   EXPECT_ENDS(compare(mean, with("C++", 4.0803)), 1,
               "- the output of 'fc', the last module that was seen, is the same: what is computed after it (such as a "
               "softmax), other targets, or another loss function (4.08 in Python, 4.0803 in C++)");
@@ -544,7 +544,7 @@ TEST_F(ComparePort, LeavesOutAParameterThatAnotherTensorHasReplaced) {
   EXPECT_ENDS(compare(original, tied("C++", 5, 0)), 0, "agree in 1 step");
   EXPECT_ENDS(compare(tied("C++", 5, 0), original), 0, "agree in 1 step");
   EXPECT_ENDS(compare(original, tied("C++", 1, 0, 3)), 1, "the gradient of 'wte.weight' differs");
-  EXPECT_ENDS(compare(tied("Python", 5, 3), tied("C++", 5, 0)), 1, "the gradient of 'head.weight' is in Python alone");
+  EXPECT_ENDS(compare(tied("Python", 5, 3), tied("C++", 5, 0)), 1, "the gradient of 'head.weight' is only in Python");
 }
 
 TEST_F(ComparePort, IgnoresTheSecondNameOfASharedParameter) {
@@ -560,7 +560,7 @@ TEST_F(ComparePort, IgnoresTheSecondNameOfASharedParameter) {
   EXPECT_ENDS(compare(with("Python", false, 2), with("C++", true, 2)), 0, "agree in 1 step");
   EXPECT_ENDS(compare(with("Python", true, 2), with("C++", false, 2)), 0, "agree in 1 step");
   EXPECT_ENDS(compare(with("Python", false, 2), with("C++", true, 3)), 1,
-              "the gradient of 'head_weight' is in C++ alone");
+              "the gradient of 'head_weight' is only in C++");
 }
 
 TEST_F(ComparePort, NamesWeightsThatAreTiedInOneAlone) {
@@ -653,7 +653,7 @@ TEST_F(ComparePort, NamesBuffersThatWereNotLoadedAndDeviationsForVariances) {
   };
   const Record first = with("Python", {4, 9, 0.25, 2.25});
   EXPECT_ENDS(compare(first, with("C++", {1, 1, 1, 1})), 1,
-              "- it is what a new module has in C++: load the buffers as well as the parameters");
+              "- it has the values of a new module in C++: load the buffers as well as the parameters");
   EXPECT_ENDS(compare(first, with("C++", {2, 3, 0.5, 1.5})), 1,
               "- it is the root in C++: a standard deviation in place of a variance");
 }
@@ -667,9 +667,9 @@ TEST_F(ComparePort, ReportsANormThatKeepsItsStatisticsInOneRecordOnly) {
   };
   const Record kept = with("Python", "track_running_stats=True", "running_mean");
   const Record none = with("C++", "track_running_stats=false", nullptr);
-  EXPECT_ENDS(compare(kept, none), 1, "before the first step: the buffer 'bn.running_mean' is in Python alone");
+  EXPECT_ENDS(compare(kept, none), 1, "before the first step: the buffer 'bn.running_mean' is only in Python");
   EXPECT_ENDS(compare(kept, none), 1, "- track_running_stats is true in Python and false in C++");
-  EXPECT_ENDS(compare(none, kept), 1, "before the first step: the buffer 'bn.running_mean' is in Python alone");
+  EXPECT_ENDS(compare(none, kept), 1, "before the first step: the buffer 'bn.running_mean' is only in Python");
   EXPECT_ENDS(compare(with("Python", "", "mask"), with("C++", "", nullptr)), 0, "agree");
 }
 
@@ -726,9 +726,9 @@ TEST_F(ComparePort, TellsOfTheLossWhatTheGradientOfItsInputShows) {
   EXPECT_ENDS(compare(CrossEntropy{0, 0.2}.record("Python"), CrossEntropy().record("C++")), 1,
               "- label smoothing is 0.2 more in Python");
   EXPECT_ENDS(compare(first, CrossEntropy{0, 0, true}.record("C++")), 1,
-              "has another factor for each sample: weights of classes or samples in one alone");
+              "has a different factor for each sample: weights of classes or samples in only one run");
   EXPECT_ENDS(compare(first, CrossEntropy{0, 0, false, true}.record("C++")), 1,
-              "- some samples have no part in the loss of C++: ignore_index, or a mask, in that alone");
+              "- some samples have no part in the loss of C++: only that run has ignore_index, or a mask");
   const Finished both = compare(first, CrossEntropy{1, 0.1}.record("C++"));
   // No single reason explains two changes.
   EXPECT_ENDS(both, 1, "what is computed after it (such as a softmax), other targets, or another loss function");
@@ -839,7 +839,7 @@ Record moved(const std::string& language, double bias, double loss, int head_gra
 TEST_F(ComparePort, ExcusesWhatRoundingHasMovedAndNothingElse) {
   const Record first = moved("Python", 0.01, 2, 30);
   EXPECT_ENDS(compare(first, moved("C++", -0.01, 2, 30)), 0,
-              "2 more differ by rounding alone: the gradient of 'conv.bias' is 0 but for rounding");
+              "2 more differ only by rounding: the gradient of 'conv.bias' is 0 except for rounding");
   EXPECT_ENDS(compare(first, moved("C++", -0.01, 2.01, 30)), 1, "depart in step 2: the loss differs");
   EXPECT_ENDS(compare(first, moved("C++", -0.01, 2, 31)), 1, "depart in step 2: the gradient of 'norm.weight' differs");
 }

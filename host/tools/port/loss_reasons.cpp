@@ -125,9 +125,9 @@ bool Reasons::loss_by_gradient(uint64_t step) {
     const bool second_lacks = std::any_of(factors.begin(), factors.end(), [](double each) { return each == 0; });
     if (first_lacks != second_lacks) {
       say("some samples have no part in the loss of " + (first_lacks ? first_ : second_).called +
-          ": ignore_index, or a mask, in that alone");
+          ": only that run has ignore_index, or a mask");
     } else {
-      say(subject + " has another factor for each sample: weights of classes or samples in one alone");
+      say(subject + " has a different factor for each sample: weights of classes or samples in only one run");
     }
     return true;
   }
@@ -266,7 +266,7 @@ bool Reasons::parts_of_loss(uint64_t step) {
   if (const Tensor* one = means != nullptr ? means : variances)
     return found("the gradient of the output of " + quoted(*one) + " differs by a multiple of " +
                  (one == means ? "that output" : "exp(x) - 1 of it") +
-                 ": a part of the loss, as of a KL divergence or a penalty, has another sign or factor");
+                 ": a part of the loss, such as a KL divergence or a penalty, has a different sign or factor");
   return false;
 }
 
@@ -298,7 +298,7 @@ bool Reasons::multiple(double factor, const std::string& subject) {
   for (int divisor = 1; divisor <= 9; ++divisor) {
     const double dividend = std::round(more * divisor);
     if (dividend > 1000 || std::abs(more * divisor - dividend) > 1e-5 * dividend) continue;
-    return found(subject + " is " + times(factor) + ": it is multiplied or divided in one alone");
+    return found(subject + " is " + times(factor) + ": it is multiplied or divided in only one run");
   }
   return false;
 }
@@ -332,7 +332,7 @@ void Reasons::of_output_gradient(const Tensor& a, const Tensor& b) {
       return;
     }
     if ((line && multiple(line->factor, "it")) || loss_by_gradient(a.step)) return;
-    if (!factor_of(a, b, "it")) say("what is computed of the model's output is another loss, or has other targets");
+    if (!factor_of(a, b, "it")) say("the loss function is different, or has other targets");
     return;
   }
   if (!mode(a, b) && !parts_of_loss(a.step) && !factor_of(a, b, "it"))

@@ -45,7 +45,7 @@ std::string place_of(const Comparison& comparison, const Record& first, const Re
   const Tensor& tensor = departure.known();
   const bool is_lacking = departure.first == nullptr || departure.second == nullptr;
   const std::string step = std::to_string(tensor.step),
-                    differs = is_lacking ? " is in " + (departure.first != nullptr ? first : second).called + " alone"
+                    differs = is_lacking ? " is only in " + (departure.first != nullptr ? first : second).called
                                          : " differs" + share(departure);
   const std::string named = "'" + tensor.full_name() + "'";
   const std::string index = tensor.index > 0 ? std::to_string(tensor.index) + " " : "";
@@ -174,14 +174,14 @@ void tell_rounding(const Comparison& comparison, std::ostream& out) {
   }
   if (named > most_names) names += " and " + std::to_string(named - most_names) + " more";
   if (comparison.explained > 0)
-    out << comparison.explained << " more differ by rounding alone: the gradient of " << names
-        << " is 0 but for rounding, and the optimizer makes steps of it.\n";
+    out << comparison.explained << " more differ only by rounding: the gradient of " << names
+        << " is 0 except for rounding, and the optimizer makes steps of it.\n";
   if (const Tensor* first = comparison.first_unsure) {
     const std::string of = first->is("loss") ? "" : " of " + quoted(first->module);
     out << "Not compared: " << comparison.unsure << (comparison.unsure == 1 ? " tensor, the " : " tensors from the ")
         << spaced(first->what) << of << " in step " << first->step << (comparison.unsure == 1 ? "" : " on")
-        << ", which differ more than rounding alone does and no more than it may have grown; train both in float64, or "
-           "with SGD.\n";
+        << ", which differ by more than rounding, but by no more than it may have grown to; train both in float64, "
+           "or with SGD.\n";
   }
 }
 
@@ -218,7 +218,7 @@ void tell_left_out(const Record& one, const Record& other, const std::vector<std
     const Module& module = *one.module(name);
     if (!module.functional) names += (names.empty() ? "" : ", ") + quoted(name) + " (" + module.type + ")";
   }
-  if (!names.empty()) out << "Not compared: " << one.called << " alone has " << names << ".\n";
+  if (!names.empty()) out << "Not compared: only " << one.called << " has " << names << ".\n";
 }
 
 /// Names the first parameter whose type differs, and counts those that differ in the same way.

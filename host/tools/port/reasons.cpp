@@ -50,7 +50,7 @@ std::vector<std::string> Reasons::find() {
 void Reasons::of_buffer(const Tensor& a, const Tensor& b) {
   const bool own = is_new_statistic(a), theirs = is_new_statistic(b);
   if (a.step == 0 && own != theirs)
-    return say("it is what a new module has in " + (own ? first_ : second_).called +
+    return say("it has the values of a new module in " + (own ? first_ : second_).called +
                ": load the buffers as well as the parameters");
   if (a.step == 0 && (are_roots(a, b) || are_roots(b, a)))
     return say("it is the root in " + (are_roots(a, b) ? second_ : first_).called +
@@ -211,7 +211,7 @@ bool Reasons::has_most_values(const Tensor& a, const Tensor& b) {
   }
   if (a.values.empty()) return false;
   if (similar == a.values.size() && comparison_.departure->difference < 0.01 && (are_halves(a) || are_halves(b)))
-    return found("the values are the same but for rounding, as of weights kept in half precision");
+    return found("the values are the same except for rounding, as for weights kept in half precision");
   if (same * 2 <= a.values.size()) return false;
   return found("most of its values are the same: some elements were changed");
 }
@@ -238,7 +238,7 @@ bool Reasons::data(const Tensor& a, const Tensor& b) {
     return found("it is scaled: " + second_.called + " has " + rounded_text(line->factor) + " times the values of " +
                  first_.called +
                  (std::abs(line->offset) > 1e-4 * b.rms() ? ", plus " + rounded_text(line->offset) : "") +
-                 "; perhaps it is normalized in one alone");
+                 "; perhaps it is normalized in only one run");
   return found("different data: " + spreads_text(a, b));
 }
 
@@ -290,7 +290,7 @@ void Reasons::code_between(const Tensor& a, const Tensor& b) {
     return from != nullptr && from->shape == to.shape && difference(*from, to, to.rms()) < 1e-6;
   };
   const bool first = passes(before, a), second = passes(other, b);
-  if (first == second || before == nullptr) return say("what is computed between the modules is different code");
+  if (first == second || before == nullptr) return say("the code between the modules differs");
   say("in " + (first ? first_ : second_).called + " it is the " + before->what + " of '" + before->module +
       "' itself, in " + (first ? second_ : first_).called +
       " something is computed in between, such as an activation or a skip connection");
@@ -340,8 +340,8 @@ void Reasons::of_output(const Tensor& a, const Tensor& b) {
     return each.step + 1 == a.step && each.is("update") && each.module == a.module;
   });
   if (is_trained)
-    say("the last update of its weights is the same; perhaps they are changed outside the optimizer's step in one "
-        "alone");
+    say("the last update of its weights is the same; perhaps they are changed outside the optimizer's step in "
+        "only one run");
 }
 
 /// Names modules that ran since the last tensor that agrees, and only in one record.
@@ -376,8 +376,8 @@ bool Reasons::modules_between(const Tensor& a) {
         name == nullptr || std::any_of(other.tensors.begin(), other.tensors.end(),
                                        [&](const auto& each) { return each.is("output") && each.module == *name; });
     any = true;
-    say("'" + module.name + "' (" + module.type + (is_seen ? ") runs in between in " : ") is seen in between in ") +
-        record.called + " alone" + (own.size() + theirs.size() == 1 ? function_of(other) : ""));
+    say("'" + module.name + "' (" + module.type + (is_seen ? ") runs" : ") is seen") + " in between only in " +
+        record.called + (own.size() + theirs.size() == 1 ? function_of(other) : ""));
   };
   const auto is_pair = [&](const Module* one, const Module* other) {
     const std::string* name = alignment_.second(one->name);
@@ -437,9 +437,9 @@ void Reasons::of_gradient(const Tensor& a, const Tensor& b) {
   if (with_last(b, a, second_, b.module) || with_last(a, b, first_, a.module)) return;
   const bool has_runs = runs(a);
   if ((a.sum_squares == 0) != (b.sum_squares == 0)) {
-    say("it is 0 in " + (a.sum_squares == 0 ? first_ : second_).called + " alone");
+    say("it is 0 only in " + (a.sum_squares == 0 ? first_ : second_).called);
   } else if (factor_of(a, b, "it")) {
-    say("perhaps gradients are clipped, averaged or accumulated in one alone");
+    say("perhaps gradients are clipped, averaged or accumulated in only one run");
   } else if (!order_of_elements(a, b) && !settings_of_module(a) && !has_runs) {
     say("the gradients of the outputs agree; perhaps it is changed between backward and the step of the optimizer");
   }
@@ -454,7 +454,7 @@ void Reasons::of_update(const Tensor& a, const Tensor& b) {
     Tensor left = b;
     for (std::size_t i = 0; i < left.values.size(); ++i) left.values[i] -= a.values[i];
     if (linear(*parameter, left, false)) {
-      say("the gradient is the same, and one update has a share of the weights: weight decay in one alone");
+      say("the gradient is the same, and one update has a share of the weights: weight decay in only one run");
       return;
     }
   }
