@@ -258,7 +258,7 @@ TEST(Exchange, EndsAtOnceWhereNoOtherRankEverCame) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(1));
   EXPECT_EQ(numbers_of(folder).count("1.000000 Output Norm/one/mean"), 1u);
   EXPECT_SAYS(notes_of(folder),
-              "numbers are of 1 of 4 ranks: ranks 1, 2 and 3 never came (where this process trains alone, unset WOR");
+              "numbers are of 1 of 4 ranks: ranks 1, 2 and 3 never came (if this is the only process, unset WOR");
 }
 
 /// Rank 0 of a run whose rank 1 is a process that does not train.
@@ -295,7 +295,8 @@ TEST_F(RankZeroBesideAProcess, NamesARankThatWasKilled) {
   end();
   const std::string notes = notes_of(folder_of_test());
   EXPECT_SAYS(notes, "numbers are of 1 of 2 ranks: rank 1 ended without a message (it may have been killed, or ");
-  EXPECT_SAYS(notes, "rank 1 ended without a message: its process " + std::to_string(process.number()) + " is gone");
+  EXPECT_SAYS(notes,
+              "rank 1 ended without a message: its process " + std::to_string(process.number()) + " no longer runs");
 }
 
 TEST_F(RankZeroBesideAProcess, DoesNotBlameARankThatWasAheadAndHasEnded) {
@@ -326,7 +327,8 @@ TEST_F(RankZeroBesideAProcess, ReportsADeadRankWhileTheProgramHangs) {
     for (const std::string& message : stage.take_messages()) told += message + "\n";
     std::this_thread::sleep_for(milliseconds(10));
   }
-  EXPECT_SAYS(told, "rank 1 ended without a message: its process " + std::to_string(process.number()) + " is gone");
+  EXPECT_SAYS(told,
+              "rank 1 ended without a message: its process " + std::to_string(process.number()) + " no longer runs");
 }
 
 TEST(Exchange, LeavesOutAnUnreadableMessage) {

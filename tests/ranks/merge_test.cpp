@@ -154,7 +154,7 @@ TEST_F(MergeOfRanks, LeavesOutTicksAfterADamage) {
   ASSERT_NE(third, std::string::npos);
   bytes[third - 8] = static_cast<char>(bytes[third - 8] ^ 1);  // a byte of the checksum
   write(states_of(1), bytes);
-  EXPECT_SAYS(merge(0), "is damaged, and what follows epoch 1 is left out: the compressed data is damaged");
+  EXPECT_SAYS(merge(0), "is damaged, and the data after epoch 1 is left out: the compressed data is damaged");
   EXPECT_DOUBLE_EQ(mean("1"), 6);
   EXPECT_DOUBLE_EQ(mean("2"), 2);
 }
@@ -313,7 +313,7 @@ TEST_F(MergeOfRanks, LeavesOutTicksOfEpochsThatNoRunHas) {
 TEST_F(MergeOfRanks, RefusesAnImpossibleNumberOfRanks) {
   train({1, 1});
   change_header(0, [](RankHeader& header) { header.world_size = 2147483647; });
-  EXPECT_SAYS(merge(2), "cannot be read: it says that the number of ranks is 2147483647");
+  EXPECT_SAYS(merge(2), "cannot be read: the number of ranks is 2147483647, which is not valid");
   const std::string record = test::text_of(folder + "/record.jsonl");
   const std::size_t size = record.find("\"world_size\":2");
   ASSERT_NE(size, std::string::npos);

@@ -63,7 +63,7 @@ bool read_whole_frame(std::istream& input, std::string& text) {
 int small_number(StateReader& reader, const char* what) {
   const uint64_t number = reader.number();
   if (number > static_cast<uint64_t>(most_ranks))
-    throw Error("it says that " + std::string(what) + " is " + std::to_string(number), LOUPE_INVALID);
+    throw Error(std::string(what) + " is " + std::to_string(number) + ", which is not valid", LOUPE_INVALID);
   return static_cast<int>(number);
 }
 
@@ -236,7 +236,7 @@ StatesReader::StatesReader(const std::filesystem::path& file) : file_(file.strin
 /// False at the end of the file, or at a fault, which fault_ then explains.
 bool StatesReader::read_frame() {
   if (read_whole_frame(*input_, frame_)) return true;
-  const std::string epochs = has_tick_ ? "what follows epoch " + number_text(tick_.tick.at.epoch) : "all that it has";
+  const std::string epochs = has_tick_ ? "the data after epoch " + number_text(tick_.tick.at.epoch) : "all its data";
   const bool is_damaged = frame_.size() == head_size && !input_->eof();  // a frame that is too long
   if (is_damaged && !input_->bad()) {
     fault_ = "'" + file_ + "' is damaged, and " + epochs + " is left out: a part of it is longer than 64 MB";

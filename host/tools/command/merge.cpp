@@ -403,8 +403,8 @@ Config config_of(const RankHeader& header, const std::vector<std::string>& paths
     return config;
   } catch (const ConfigError& e) {
     throw ConfigError(std::string(e.what()) +
-                      "\nthis is the configuration that the ranks ran with; what its plugins.path names is not opened, "
-                      "as anybody may have written it: give plugins by --plugins");
+                      "\nthis is the configuration that the ranks ran with; the plugins in its plugins.path are not "
+                      "opened, as anybody may have written it: give plugins by --plugins");
   }
 }
 
@@ -432,7 +432,7 @@ void tell_plugins(const Config& config, std::ostream& errors) {
   if (written.IsSequence()) std::for_each(written.begin(), written.end(), add);
   if (!paths.empty())
     errors << "loupe: plugins.path of the run's configuration names " << paths
-           << ", which is not opened, as anybody may have written it; where plugins of yours are there, give it by "
+           << ", which is not opened, as anybody may have written it; if your own plugins are there, give it by "
               "--plugins\n";
 }
 
