@@ -630,7 +630,7 @@ Compare::Played Compare::play(const std::vector<ComponentConfig>& chosen, Reader
 Compare::Played Compare::play_until_ended(const Catalogue& catalogue, const VisualizerArguments& arguments,
                                           const ComponentConfig& html, const Names& files, const Names& shown) const {
   if (arguments.names != Names{"html"}) {
-    throw UsageError("--follow writes the same files again and again, which suits a report alone; leave out " +
+    throw UsageError("--follow writes the same files again and again, which only suits a report; leave out " +
                      std::string("--follow, or every --visualizer but html"));
   }
   const fs::path report = fs::path(folder_of(0, shown)) / Options(html.options->get()).get<std::string>("path");

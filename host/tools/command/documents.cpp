@@ -97,8 +97,7 @@ std::string limit_words(const loupe_option& option, const loupe_option* named) {
     for (std::size_t i = 0; i < option.choice_count; ++i) text << (i == 0 ? " " : ", ") << option.choices[i];
   }
   if (const auto kind = kind_named_by(option)) text << "; the name of a " << kind_name(*kind);
-  if ((option.flags & LOUPE_DRAFT_OPTION_OPTIONS) != 0 && named != nullptr)
-    text << "; what is given to " << named->name;
+  if ((option.flags & LOUPE_DRAFT_OPTION_OPTIONS) != 0 && named != nullptr) text << "; the options of " << named->name;
   if (has_minimum(option)) text << "; at least " << number_text(option.minimum);
   if (has_maximum(option)) text << "; at most " << number_text(option.maximum);
   return text.str();
@@ -284,12 +283,13 @@ std::string option_entries(const OptionTable& table) {
 
 /// The page of the configuration's keys, as the host declares them and `loupe describe config` prints them.
 std::string configuration_page(const std::string& date) {
-  std::string page = ".TH LOUPE.YAML 5 " + date +
-                     " \"Loupe " LOUPE_VERSION
-                     "\" \"Loupe\"\n.SH NAME\nloupe.yaml \\- what Loupe looks at, and who shows it\n.SH DESCRIPTION\n"
-                     "A YAML file, which a trainer reads by its inspector, and " +
-                     bold("loupe run") + " by " + bold("--config") +
-                     ".\nIt may have any name. All keys may be left out but those of the components.\n";
+  std::string page =
+      ".TH LOUPE.YAML 5 " + date +
+      " \"Loupe " LOUPE_VERSION
+      "\" \"Loupe\"\n.SH NAME\nloupe.yaml \\- what Loupe measures, and which visualizers show it\n.SH DESCRIPTION\n"
+      "A YAML file, which a trainer reads by its inspector, and " +
+      bold("loupe run") + " by " + bold("--config") +
+      ".\nIt may have any name. All keys may be left out but those of the components.\n";
   page += entry_list("KEYS", {{"loupe", "The version of this form, 1."},
                               {"lenses", "What to measure and judge: a list of names, or of names with their options"},
                               {"visualizers", "Who shows that: a list of the same form"},

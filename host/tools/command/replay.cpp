@@ -553,7 +553,7 @@ void Replay::replay_incident(const Catalogue& catalogue, std::ostream& out) cons
   if (visualizers.names.empty()) return show_incident(record, out);
   if (visualizers.names != std::vector<std::string>{"html"}) {
     throw UsageError("'" + record +
-                     "' is an incident's folder, which is shown as text, or as a page by --visualizer html alone");
+                     "' is an incident's folder, which can only be shown as text, or as a page by --visualizer html");
   }
   const auto chosen = choose_visualizers(visualizers, catalogue);
   OutputFiles written("replay", visualizers.force);

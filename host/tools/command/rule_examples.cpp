@@ -12,14 +12,14 @@ const std::vector<RuleExample>& rule_examples() {
     auto* all = new std::vector<RuleExample>{
         // The lens `ranks`.
         {"replica_drift",
-         R"(torch::manual_seed(rank);  // before the model: each rank has another
+         R"(torch::manual_seed(rank);  // before the model: each rank's weights differ
 Net model;)",
          R"(torch::manual_seed(1);
 Net model;
 torch::manual_seed(1 + rank);  // for what each does on its own)"},
         {"gradients_not_averaged",
          R"(loss.backward();
-optimizer.step();  // by this rank's gradients alone)",
+optimizer.step();  // only by this rank's gradients)",
          R"(loss.backward();
 for (auto& each : model->parameters()) {
   std::vector<torch::Tensor> gradient = {each.grad()};
@@ -64,7 +64,7 @@ auto part = mixed.slice(0, rank * share, (rank + 1) * share);)"},
         // Others.
         {"one_layer_dominates", R"(torch::nn::Conv2dOptions mix(512, 512, 7);  // 12.8 million weights)",
          R"(torch::nn::Conv2dOptions mix(512, 512, 7);
-mix.groups(512);  // and a convolution of 1 x 1 behind it)",
+mix.groups(512);  // followed by a 1 x 1 convolution)",
          "info; of many layers one takes most of the time"},
         {"memory_creep",
          R"(torch::Tensor total = torch::zeros({});
