@@ -364,8 +364,8 @@ std::string Attachment::summary() const {
   text += monitor_.sampling_words();
   if (is_script_)
     text +=
-        "; a TorchScript model: gradients are seen for parameters, not for outputs of modules, and inputs of leaves "
-        "alone";
+        "; a TorchScript model: gradients are seen for parameters, not for outputs of modules, and inputs "
+        "only of leaves";
   if (!finds_code_)
     text +=
         "; the program's symbols are stripped, so functions before the first module are not seen and a trainer's "

@@ -35,7 +35,7 @@ void tell(int signal, siginfo_t* info, void* context) {
   if (const char* speaker = RunningComponent::current()) {
     write_text("loupe: error: a fault inside ");
     write_text(speaker);
-    write_text("; take it out of the configuration to train on, and report it to its author\n");
+    write_text("; remove it from the configuration to continue training, and report the fault to its author\n");
   }
   if ((fault->before.sa_flags & SA_SIGINFO) != 0) return fault->before.sa_sigaction(signal, info, context);
   if (fault->before.sa_handler != SIG_DFL) return fault->before.sa_handler(signal);

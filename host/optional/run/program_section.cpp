@@ -20,12 +20,12 @@ const detail::OptionStorage& program_options() {
        "the types whose modules are watched, names or globs; those that optimizers hold when empty"},
       {"epoch", "auto",
        "where an epoch ends: 'eval' (where train() follows eval()), '100 steps', '30 seconds', or auto: where train() "
-       "is called again, a data loader or a shuffled order begins again, or steps go on behind a validation or a step "
-       "of a scheduler, and after 100 steps in a program that does none of that"},
+       "is called again, a data loader or a shuffled order begins again, or steps continue after a validation or a "
+       "step of a scheduler, and after 100 steps in a program that does none of that"},
       {"loss", Strings{},
-       "names for what backward() is called on, by the order in which the program first does so; '-' leaves one out"},
+       "names for the losses on which backward() is called, in the order of the first calls; '-' leaves one out"},
       {"first_epoch", 0,
-       "the number of the first epoch; 0: 1, or with 'resume: true' under run the one behind the last in the record", 0,
+       "the number of the first epoch; 0: 1, or with 'resume: true' under run the one after the last in the record", 0,
        1e9},
   });
   return options;

@@ -52,7 +52,7 @@ std::optional<Finding> finding_of_twin(const torch::optim::Optimizer& optimizer,
                     "', but the loss is computed by another: each of the " + std::to_string(shapes.size()) +
                     " parameters that the loss depends on has the shape of one that the optimizer holds, and of those "
                     "none has a gradient, so that no step trains anything";
-  finding.advice = "make the optimizer from the parameters of the instance whose forward is called";
+  finding.advice = "create the optimizer from the parameters of the instance whose forward is called";
   return finding;
 }
 
@@ -295,7 +295,7 @@ void WatchedProgram::take_strangers(const torch::optim::Optimizer& optimizer) {
   finding.message = "the optimizer stepped, but none of the " + std::to_string(strangers.size()) +
                     " parameters that it holds has a gradient or is in a module that runs: they are another model's, "
                     "or a destroyed one's";
-  finding.advice = "make the optimizer after the model, from the parameters of the model that runs";
+  finding.advice = "create the optimizer after the model, from the parameters of the model that runs";
   publish(finding, inspector());
 }
 

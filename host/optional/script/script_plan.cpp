@@ -380,7 +380,7 @@ void judge_visibility(ScriptModel& model, const ScriptPlan& plan) {
     layer.visibility.tapped = plan.shows(layer);
     if (layer.visibility.tapped) continue;
     layer.visibility.reason =
-        "its result is not that of one operator that can be told from the others in its TorchScript, or forward does "
+        "no single operator in its TorchScript can be identified as the source of its result, or forward does "
         "not call it; its parameters, gradients and updates are seen";
   }
 }

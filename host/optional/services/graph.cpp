@@ -171,7 +171,7 @@ std::optional<Maker> fault_of(const Function& node, const Kept& kept) {
   const auto& below = node.next_edge(0);
   const int64_t in = count_of(*below.function, below.input_nr), out = count_of(node, 0);
   if (in == 0 && is_mean)
-    return Maker{name, "takes the mean of no elements", "see what leaves nothing: an empty batch, or a mask of none"};
+    return Maker{name, "takes the mean of no elements", "check for an empty batch, or a mask that selects no element"};
   if (in > 0 && in == out && is_deviation)
     return Maker{name, "takes the deviation of a single element each",
                  "a deviation over one row is NaN: drop a last batch of one, or take it without Bessel's correction"};
@@ -188,12 +188,12 @@ std::optional<Maker> last_seen(const NodeHandle& node, const at::Tensor& output)
                  "see that each row of the mask leaves an element: a softmax over values that are all -Inf, as when "
                  "everything is masked, is NaN"};
   if (is_nan && has_name(name, {"Sqrt", "Rsqrt"}))
-    return Maker{name, "gives NaN " + where_true(output.isnan()) + ", as of numbers below 0",
+    return Maker{name, "gives NaN " + where_true(output.isnan()) + ", as for numbers below 0",
                  "clamp the input of the root at 0: rounding leads below it"};
   if (!is_nan && has_name(name, {"Rsqrt", "Reciprocal"}))
-    return Maker{name, "gives Inf " + where_true(output.isinf()) + ", as of 0", keep_divisor};
+    return Maker{name, "gives Inf " + where_true(output.isinf()) + ", as for 0", keep_divisor};
   if (!is_nan && has_name(name, {"Exp", "Expm1"}))
-    return Maker{name, "gives Inf " + where_true(output.isinf()) + ", as of numbers above 88 in float32",
+    return Maker{name, "gives Inf " + where_true(output.isinf()) + ", as for numbers above 88 in float32",
                  "bound its input, or subtract the maximum first, as logsumexp does"};
   const bool has_unseen = has_name(name, {"Add", "Sub", "Mul", "Div"}) && node->num_outputs() > 1 &&
                           node->next_edge(0).is_valid() != node->next_edge(1).is_valid();

@@ -88,7 +88,7 @@ struct LentMemory::Area {
 };
 
 LentMemory::LentMemory() : shared_(Area::take()) {
-  shared_->what = "what it was lent";
+  shared_->what = "the lent memory";
 }
 
 LentMemory::~LentMemory() {

@@ -312,7 +312,7 @@ void check_events(const Subject& subject) {
   if (meter.median_nanoseconds() >= too_slow_nanoseconds) {
     throw Broken("an event of " + std::to_string(session.usual_data().numel()) + " elements takes " +
                  std::to_string(meter.median_nanoseconds() / 1000) +
-                 " us of its time; do what takes long at the tick, or on a separate thread" + rests);
+                 " us of its time; do slow work at the tick, or on a separate thread" + rests);
   }
   note_remark("an event takes " + std::to_string(meter.median_nanoseconds()) + " ns" +
               (counts_allocations ? "" : "; its allocations cannot be counted here"));

@@ -208,7 +208,7 @@ std::optional<double> Bench::query(const std::string& name) const {
 Tag Bench::tag(const std::string& id) const {
   const auto found = impl_->seen().tags.find(id);
   if (found == impl_->seen().tags.end()) {
-    throw std::out_of_range("no tag '" + id + "' was told; these were:" + list_text(tags()) + "\nthe log has" +
+    throw std::out_of_range("no tag '" + id + "' was reported; these were:" + list_text(tags()) + "\nthe log has" +
                             list_text(log()));
   }
   return found->second;
