@@ -59,7 +59,7 @@ fs::path make_folder(const fs::path& directory, uint64_t step) {
     fs::path folder = directory / (number == 1 ? name : name + "-" + std::to_string(number));
     if (::mkdir(folder.c_str(), 0777) == 0) return folder;
     if (errno != EEXIST)
-      throw fs::filesystem_error("cannot be made", folder, std::error_code(errno, std::generic_category()));
+      throw fs::filesystem_error("cannot be created", folder, std::error_code(errno, std::generic_category()));
   }
 }
 

@@ -70,8 +70,8 @@ class Incidents : public Lens {
   static constexpr const char* example = "incidents: {most: 5, severities: [error, warning]}";
   static std::vector<const char*> gives() {
     return {
-        "incident-STEP: a folder with the last steps of each stream, the findings, the configuration and, where asked "
-        "for, tensors; for loupe replay"};
+        "incident-STEP: a folder with the last steps of each stream, the findings, the configuration and, if "
+        "requested, tensors; for loupe replay"};
   }
   static std::vector<Option> options() {
     return {

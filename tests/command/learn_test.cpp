@@ -214,7 +214,7 @@ TEST_F(Learn, NamesTheLineOfAConfigurationWithAnUnusableBaseline) {
     std::ofstream(folder / "monitor.yaml") << "lenses:\n  - loss_metrics\n  - health: {baseline: " << file << "}\n";
     const Finished finished = loupe_command("validate monitor.yaml", folder);
     EXPECT_EQ(finished.exit_code, 2) << file;
-    EXPECT_EQ(finished.output.rfind("monitor.yaml:3:5: error: the lens 'health' cannot be made: ", 0), 0u)
+    EXPECT_EQ(finished.output.rfind("monitor.yaml:3:5: error: the lens 'health' cannot be created: ", 0), 0u)
         << finished.output;
     EXPECT_NE(finished.output.find(said), std::string::npos) << finished.output;
     EXPECT_EQ(finished.output.find("--out " + (folder / "0").string()), std::string::npos)

@@ -55,9 +55,10 @@ TEST(Validate, MakesEveryVisualizerWithoutTouchingAFile) {
   int files = 0;
   for ([[maybe_unused]] const auto& each : std::filesystem::recursive_directory_iterator(folder)) ++files;
   EXPECT_EQ(files, 1);
-  // Faults that only appear when a component is created belong to the file, too.
-  EXPECT_EQ(validate("visualizers:\n  - csv: {path: ''}\n").output,
-            "monitor.yaml:2:5: error: the visualizer 'csv' cannot be made: the option 'path' is empty; name a file\n");
+  // What only making it shows is a fault of the file.
+  EXPECT_EQ(
+      validate("visualizers:\n  - csv: {path: ''}\n").output,
+      "monitor.yaml:2:5: error: the visualizer 'csv' cannot be created: the option 'path' is empty; name a file\n");
 }
 
 TEST(Validate, WarnsThatVisualizersWithoutALensShowNothing) {

@@ -30,9 +30,7 @@ TEST(ConfigFaults, AnUnclosedBracketIsReportedAtItsBeginning) {
 
 TEST(ConfigFaults, AnotherKindOfFileIsNotQuoted) {
   const std::string told = faults_of("PATH: /bin\nUSER: me\nTOKEN: secret\nHOME: /root\n");
-  EXPECT_EQ(told,
-            "a.yaml:1:1: error: none of the 4 keys is one of a configuration, such as lenses; is this another "
-            "kind of file?");
+  EXPECT_EQ(told, "a.yaml:1:1: error: none of the 4 keys is known in a configuration; is this another kind of file?");
   EXPECT_SAYS(faults_of("PATH: /bin\nUSER: me\nlenses: []\nHOME: /root\n"), "unknown key 'USER'");
 }
 
@@ -266,7 +264,7 @@ TEST(YamlBounds, AliasesCountWithTheirFullSize) {
   }
   EXPECT_LT(text.size(), 600u);
   EXPECT_SAYS(faults_of(text),
-              "error: this is too much for a configuration: more than 20000 keys and values, with each alias");
+              "error: the configuration is too large: more than 20000 keys and values, with each alias");
   EXPECT_SAYS(faults_of("a: &a [b, c]\nd: [*a, *a]\n"), "unknown key 'a'") << "a few aliases are fine";
 }
 
@@ -286,9 +284,8 @@ TEST(YamlBounds, DepthIsBoundedEvenThroughAliases) {
 }
 
 TEST(YamlBounds, NodesAreCounted) {
-  EXPECT_SAYS(faults_of("[" + repeated("a,", 20'000) + "]"), "error: this is too much for a configuration: more than ");
-  EXPECT_SAYS(faults_of("[" + repeated("[],", 20'000) + "]"),
-              "error: this is too much for a configuration: more than ");
+  EXPECT_SAYS(faults_of("[" + repeated("a,", 20'000) + "]"), "error: the configuration is too large: more than ");
+  EXPECT_SAYS(faults_of("[" + repeated("[],", 20'000) + "]"), "error: the configuration is too large: more than ");
   EXPECT_SAYS(faults_of("[" + repeated("a,", 19'000) + "]"), "error: a configuration is a map");
 }
 
@@ -296,7 +293,7 @@ TEST(YamlBounds, AHugeFileIsRefusedWithoutReadingItWhole) {
   const Folder folder;
   const std::string file = folder.write("huge.yaml", "");
   std::filesystem::resize_file(file, 100'000'000);
-  const std::string expected = ":1:1: error: this is too much for a configuration: more than 1024 KiB; is it another ";
+  const std::string expected = ":1:1: error: the configuration is too large: more than 1024 KiB; is it another ";
   for (const std::string& path : {file, std::string("/dev/zero")}) {
     EXPECT_BEGINS(thrown_by<ConfigError>([&] { Config::from_file(path); }), path + expected);
   }
@@ -335,7 +332,7 @@ std::string read_and_shown(const std::string& text) {
 
 TEST(YamlText, ATabForIndentationIsReportedAsATab) {
   const std::string expected =
-      ": error: a tab indents this line, and YAML takes only spaces there; replace it by spaces";
+      ": error: this line is indented with a tab; YAML accepts only spaces: replace it by spaces";
   EXPECT_EQ(faults_of("lenses:\n\t- a\n"), "a.yaml:2:1" + expected);
   EXPECT_EQ(faults_of("run:\n  name: a\n \tdir: b\n"), "a.yaml:3:2" + expected);
   EXPECT_EQ(faults_of("run:\n\tname: x\n\tdir: y\n"), "a.yaml:2:1" + expected);

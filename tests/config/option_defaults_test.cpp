@@ -120,14 +120,12 @@ TEST_F(OptionDefaults, AreExactInTheGermanLocaleOfC) {
 }
 
 TEST_F(OptionDefaults, ReadAsAnotherTypeCauseAnError) {
-  EXPECT_EQ(
-      refusal("number_as_int"),
-      "a.yaml:3:5: error: the lens 'number_as_int' cannot be made: the option 'rate' is a floating-point number and is "
-      "read as an integer; declare and read it as the same type");
-  EXPECT_EQ(
-      refusal("text_as_bool"),
-      "a.yaml:3:5: error: the lens 'text_as_bool' cannot be made: the option 'rate' is a text and is read as bool; "
-      "declare and read it as the same type");
+  EXPECT_EQ(refusal("number_as_int"),
+            "a.yaml:3:5: error: the lens 'number_as_int' cannot be created: the option 'rate' is a floating-point "
+            "number and is read as an integer; declare and read it as the same type");
+  EXPECT_EQ(refusal("text_as_bool"),
+            "a.yaml:3:5: error: the lens 'text_as_bool' cannot be created: the option 'rate' is a text and is read as "
+            "bool; declare and read it as the same type");
 }
 
 TEST_F(OptionDefaults, DoNotExistForARequiredOption) {

@@ -112,7 +112,7 @@ TEST(BaselineOfARun, ThatCannotBeReadIsAnErrorOfTheConfiguration) {
   const std::string file = folder.write("a.yaml", std::string("plugins: {path: [") + LOUPE_BUILT_PLUGINS +
                                                       "]}\nlenses: [health: {baseline: missing.json}]\n");
   EXPECT_BEGINS(thrown_by<ConfigError>([&] { const Monitor monitor(Config::from_file(file)); }),
-                file + ":2:10: error: the lens 'health' cannot be made: " + folder.path("missing.json") +
+                file + ":2:10: error: the lens 'health' cannot be created: " + folder.path("missing.json") +
                     ": error: the baseline cannot be read");
 }
 

@@ -225,7 +225,7 @@ TEST(Monitor, AComponentThatCannotBeCreatedIsAnErrorOfTheFile) {
       Monitor monitor(
           Config::from_text(with_probe("lenses: [probe]\nvisualizers: [probe_visualizer]\n"), "a.yaml", "/"));
     });
-    EXPECT_SAYS(told, "cannot be made: the test wants '" + kind + " create' to fail");
+    EXPECT_SAYS(told, "cannot be created: the test wants '" + kind + " create' to fail");
     EXPECT_BEGINS(told, kind == "lens" ? "a.yaml:2:10: error: the lens 'probe_lens' "
                                        : "a.yaml:3:15: error: the visualizer 'probe_visualizer' ");
   }

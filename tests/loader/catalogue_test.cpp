@@ -142,9 +142,8 @@ TEST(Catalogue, TheFirstComponentWithANameWins) {
   catalogue.open_all();
   ASSERT_EQ(catalogue.problems().size(), 2u);  // the other one is about sound_beside
   EXPECT_EQ(catalogue.problems()[0],
-            "the visualizer 'sound' of '" + second + "' is left out: '" + first +
-                "' comes before it and has one of that name; rename one, or take one file out of the "
-                "plugin path");
+            "the visualizer 'sound' of '" + second + "' is ignored: '" + first +
+                "' defines the same name and comes first; rename one, or remove one file from the plugin path");
   EXPECT_EQ(catalogue.find(Kind::visualizer, "sound")->library->file, first);
 }
 
@@ -312,9 +311,8 @@ TEST(ComponentIndex, ReportsDuplicatesWithoutOpeningEither) {
   catalogue.add_path(folder.path());
   ASSERT_EQ(catalogue.problems().size(), 2u);
   EXPECT_EQ(catalogue.problems()[0],
-            "the lens 'strange' of '" + folder.path("twin.so") + "' is left out: '" + first +
-                "' comes before it and has one of that name; rename one, or take one file out of the "
-                "plugin path");
+            "the lens 'strange' of '" + folder.path("twin.so") + "' is ignored: '" + first +
+                "' defines the same name and comes first; rename one, or remove one file from the plugin path");
   EXPECT_FALSE(stranger_ran());
   EXPECT_EQ(catalogue.find(Kind::lens, "strange")->library->file, first);
 }
@@ -327,7 +325,7 @@ TEST(LoadPlugin, TellsOfALibraryThatThePluginBringsAndTheProcessHas) {
   load_plugin(MIXED_PLUGINS + "/mixed.so");
   EXPECT_SAYS(only(log.messages), "the plugin '" + MIXED_PLUGINS + "/mixed.so' exports 'YAML::Load(");
   EXPECT_SAYS(only(log.messages), "libyaml-cpp.so");
-  EXPECT_SAYS(only(log.messages), "the plugin uses that one, and may mix two versions of a library");
+  EXPECT_SAYS(only(log.messages), "the plugin uses the process's copy, so two versions of a library may be mixed");
   load_plugin(MIXED_PLUGINS + "/mixed.so");
   EXPECT_EQ(log.messages.size(), 1u) << "the message comes once";
 }

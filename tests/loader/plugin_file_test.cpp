@@ -207,8 +207,7 @@ TEST(ElfCheck, ReportsTheDamage) {
   std::string content = content_of(path);
   content[offsetof(ElfW(Ehdr), e_phentsize)] = 3;
   write(path, content);
-  EXPECT_EQ(refusal(path),
-            "the plugin '" + path + "' is damaged: its header is not one that linkers write; copy or build it again");
+  EXPECT_EQ(refusal(path), "the plugin '" + path + "' is damaged: its ELF header is invalid; copy or build it again");
 }
 
 TEST(ElfCheck, AcceptsEveryLibraryOfThisProgram) {

@@ -75,8 +75,8 @@ TEST_F(RegisterPlugin, PrefersTheFirstOfTwoEqualNamesAndReportsTheOther) {
   const Catalogue catalogue = registered_catalogue();
   EXPECT_STREQ(catalogue.find(Kind::lens, "linked")->component->help, Linked::help);
   EXPECT_EQ(only(catalogue.problems()),
-            "the lens 'linked' of 'yours (linked into this program)' is left out: 'mine (linked into this program)' "
-            "comes before it and has one of that name; rename one, or take one file out of the plugin path");
+            "the lens 'linked' of 'yours (linked into this program)' is ignored: 'mine (linked into this program)' "
+            "defines the same name and comes first; rename one, or remove one file from the plugin path");
 }
 
 TEST_F(RegisterPlugin, TakesPrecedenceOverAFileWhichIsReportedButNotOpened) {
@@ -89,7 +89,7 @@ TEST_F(RegisterPlugin, TakesPrecedenceOverAFileWhichIsReportedButNotOpened) {
   EXPECT_EQ(std::getenv("LOUPE_STRANGER_RAN"), nullptr);
   ASSERT_EQ(catalogue.problems().size(), 2u);
   EXPECT_SAYS(catalogue.problems()[1],
-              "stranger.so' is left out: 'ours (linked into this program)' comes before it and has one of that name");
+              "stranger.so' is ignored: 'ours (linked into this program)' defines the same name and comes first");
 }
 
 TEST_F(RegisterPlugin, DoesNothingForTheSameEntryAgain) {

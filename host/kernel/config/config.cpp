@@ -55,7 +55,7 @@ void check_is_configuration(const YAML::Node& map, Diagnostics& diagnostics) {
       std::any_of(top_keys.begin(), top_keys.end(), [&](const std::string& key) { return map[key].IsDefined(); });
   if (has_any || map.size() < many) return;
   diagnostics.error(map, "none of the " + std::to_string(map.size()) +
-                             " keys is one of a configuration, such as lenses; is this another kind of file?");
+                             " keys is known in a configuration; is this another kind of file?");
   diagnostics.throw_if_any();
 }
 

@@ -87,7 +87,7 @@ class Counter : public YAML::EventHandler {
   void add(const YAML::Mark& mark, const Size& size) {
     nodes_ += size.nodes;
     if (nodes_ > max_yaml_nodes) {
-      refuse(mark, "this is too much for a configuration: more than " + std::to_string(max_yaml_nodes) +
+      refuse(mark, "the configuration is too large: more than " + std::to_string(max_yaml_nodes) +
                        " keys and values, with each alias (*name) counted in full");
     }
     if (open_.size() + size.depth > max_yaml_depth)
@@ -202,7 +202,7 @@ std::string unquoted_glob(const std::string& text, const YAML::Exception& fault)
 
 void check_yaml_bounds(const std::string& text, Diagnostics& diagnostics) {
   if (text.size() > max_yaml_bytes) {
-    diagnostics.error(YAML::Mark::null_mark(), "this is too much for a configuration: more than " +
+    diagnostics.error(YAML::Mark::null_mark(), "the configuration is too large: more than " +
                                                    std::to_string(max_yaml_bytes >> 10) +
                                                    " KiB; is it another kind of file?");
     diagnostics.throw_if_any();
@@ -229,7 +229,7 @@ YAML::Node read_yaml(const std::string& text, Diagnostics& diagnostics) {
     return root;
   } catch (const YAML::Exception& e) {
     if (const auto tab = indenting_tab(text, e.mark)) {
-      diagnostics.error(*tab, "a tab indents this line, and YAML takes only spaces there; replace it by spaces");
+      diagnostics.error(*tab, "this line is indented with a tab; YAML accepts only spaces: replace it by spaces");
     } else if (const std::string glob = unquoted_glob(text, e); !glob.empty()) {
       diagnostics.error(e.mark, "YAML reads a * at the beginning as an alias; quote the pattern: \"" + glob + "\"");
     } else if (e.msg == YAML::ErrorMsg::END_OF_MAP || e.msg == YAML::ErrorMsg::END_OF_SEQ) {

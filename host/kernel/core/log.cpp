@@ -63,8 +63,8 @@ uint64_t unwritten_messages() {
 }
 
 std::string unwritten_words(uint64_t count) {
-  return std::to_string(count) + (count == 1 ? " message of Loupe's is" : " messages of Loupe's are") +
-         " missing on standard error, which nobody read";
+  return std::to_string(count) + (count == 1 ? " message of Loupe was" : " messages of Loupe were") +
+         " dropped, as nobody read standard error";
 }
 
 void log_as_rank(int number) {

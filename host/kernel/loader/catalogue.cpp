@@ -27,8 +27,8 @@ std::string versions(const PluginLibrary& library) {
 }
 
 std::string left_out(Kind kind, const std::string& name, const std::string& file, const std::string& first) {
-  return "the " + std::string(kind_name(kind)) + " '" + name + "' of '" + file + "' is left out: '" + first +
-         "' comes before it and has one of that name; rename one, or take one file out of the plugin path";
+  return "the " + std::string(kind_name(kind)) + " '" + name + "' of '" + file + "' is ignored: '" + first +
+         "' defines the same name and comes first; rename one, or remove one file from the plugin path";
 }
 
 bool has_name(const loupe_component& component, const std::string& name, bool as_alias) {

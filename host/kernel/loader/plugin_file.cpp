@@ -154,7 +154,7 @@ void ElfFile::read_segments() {
   const bool right = header.e_version == EV_CURRENT && header.e_ehsize == sizeof header &&
                      header.e_phentsize == sizeof(ElfW(Phdr)) && header.e_phoff % alignof(ElfW(Phdr)) == 0 &&
                      header.e_phoff >= sizeof header && header.e_phnum > 0 && header.e_phnum <= max_segments;
-  if (!right) fail("its header is not one that linkers write");
+  if (!right) fail("its ELF header is invalid");
   segments = table<ElfW(Phdr)>(header.e_phoff, header.e_phnum);
   for (const ElfW(Phdr) & segment : segments) {
     if (segment.p_type == PT_LOAD) file.need(segment.p_offset, segment.p_filesz);

@@ -83,9 +83,9 @@ void warn_of_mixed_libraries(const ElfFile& elf) {
     const std::unique_ptr<char, decltype(&std::free)> plain(
         abi::__cxa_demangle(symbol.name.c_str(), nullptr, nullptr, nullptr), &std::free);
     log(LOUPE_LOG_WARNING, "the plugin '" + elf.file.path() + "' exports '" + (plain ? plain.get() : symbol.name) +
-                               "', which this process has from '" + other.dli_fname +
-                               "' too: the plugin uses that one, and may mix two versions of a library; hide what it "
-                               "brings, by loupe_add_plugin or the SDK's plugin.map");
+                               "', which this process also has from '" + other.dli_fname +
+                               "': the plugin uses the process's copy, so two versions of a library may be mixed; "
+                               "hide the plugin's symbols by loupe_add_plugin or the SDK's plugin.map");
     return;
   }
 }

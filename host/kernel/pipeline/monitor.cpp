@@ -76,7 +76,7 @@ Monitor::Monitor(Config config, MonitorHost* host)
     try {
       lenses_.push_back(std::make_unique<LensNode>(lens, config_.catalogue, config_.stop_on_error, *this));
     } catch (const std::exception& e) {
-      throw ConfigError(lens.place() + "the lens '" + lens.name + "' cannot be made: " + e.what());
+      throw ConfigError(lens.place() + "the lens '" + lens.name + "' cannot be created: " + e.what());
     }
   }
   begin_epoch();

@@ -65,7 +65,7 @@ void Display::replace(const std::vector<ComponentConfig>& visualizers) {
       made.emplace_back(std::make_shared<ShownVisualizer>(config, surroundings_, told_runs_.back(), standing_),
                         [this] { warn_of_late(); });
     } catch (const std::exception& e) {
-      throw ConfigError(config.place() + "the visualizer '" + config.name + "' cannot be made: " + e.what());
+      throw ConfigError(config.place() + "the visualizer '" + config.name + "' cannot be created: " + e.what());
     }
   }
   offer_settings();

@@ -206,7 +206,7 @@ class ScratchFolder {
     const fs::path parent = in_memory ? fs::path("/dev/shm") : fs::temp_directory_path();
     std::string name = (parent / "loupe-check-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr)
-      throw Error("no folder can be made in '" + parent.string() + "': " + std::strerror(errno));
+      throw Error("no folder can be created in '" + parent.string() + "': " + std::strerror(errno));
     path_ = name;
   }
   ~ScratchFolder() {
@@ -242,7 +242,7 @@ class Child {
   Child(const std::string& file, const std::string& options, const std::string& folder, std::size_t first,
         Progress* shared) {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("no pipe can be made: ") + std::strerror(errno));
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("no pipe can be created: ") + std::strerror(errno));
     process_ = ::fork();
     if (process_ == 0) {
       ::close(ends[0]);

@@ -122,7 +122,7 @@ class ScratchFolder {
  public:
   ScratchFolder() : path_((std::filesystem::temp_directory_path() / "loupe-explain-XXXXXX").string()) {
     if (::mkdtemp(path_.data()) == nullptr) {
-      throw Error("no folder can be made in '" + std::filesystem::temp_directory_path().string() +
+      throw Error("no folder can be created in '" + std::filesystem::temp_directory_path().string() +
                   "': " + std::strerror(errno) + "; name another in TMPDIR");
     }
   }

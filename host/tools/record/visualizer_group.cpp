@@ -11,7 +11,7 @@ VisualizerGroup::VisualizerGroup(const std::vector<ComponentConfig>& visualizers
     try {
       visualizers_.emplace_back(config.name, config.entry, config.options->get(), this);
     } catch (const std::exception& e) {
-      throw Error("the visualizer '" + config.name + "' cannot be made: " + e.what());
+      throw Error("the visualizer '" + config.name + "' cannot be created: " + e.what());
     }
   }
 }

@@ -48,7 +48,7 @@ ReportStore::ReportStore(Make make) : make_(std::move(make)) {
   std::string name = (parent / "loupe-view-XXXXXX").string();
   // Creates a folder that only this user can read.
   if (::mkdtemp(name.data()) == nullptr) {
-    throw Error("no folder for reports can be made in '" + parent.string() + "': " + last_error().code().message() +
+    throw Error("no folder for reports can be created in '" + parent.string() + "': " + last_error().code().message() +
                 "; set TMPDIR to one with room");
   }
   folder_ = name;

@@ -53,7 +53,7 @@ void Player::take(const RecordLine& line) {
   }
   join_epoch(line.epoch);
   if (line.kind == Kind::tick) return end_epoch(line);
-  if (tags_.count(line.tag) == 0) record_.fail("the tag '" + line.tag + "' is used before the line that tells of it");
+  if (tags_.count(line.tag) == 0) record_.fail("the tag '" + line.tag + "' is used before its tag line");
 
   Told told{line.kind, kept(line.tag), kept(line.layer), "", "", line.value, 0, line.events, line.step, 0, 0, nullptr};
   if (line.kind == Kind::range) {
@@ -152,10 +152,10 @@ std::string Player::left_out() const {
   const std::string ends = "'" + record_.file() + "' ends ";
   const std::string epoch = "epoch " + epoch_text(epoch_);
   if (in_epoch_ && record_.cut_off() != nullptr) {
-    return ends + "with " + record_.cut_off() + " that was cut off; it and what else there is of the unfinished " +
-           epoch + " are left out";
+    return ends + "with " + record_.cut_off() + " that was cut off; it and the rest of the unfinished " + epoch +
+           " are left out";
   }
-  if (in_epoch_) return ends + "before " + epoch + " was finished; what there is of that epoch is left out";
+  if (in_epoch_) return ends + "before " + epoch + " was finished; that epoch is left out";
   if (record_.cut_off() != nullptr) return ends + "with " + record_.cut_off() + " that was cut off, which is left out";
   return "";
 }
