@@ -282,7 +282,7 @@ bool Judge::judge_origin(const Said& said, RankRecord::NonFinite RankRecord::*ki
   finding.rule = "rank_non_finite";
   finding.severity = LOUPE_SEVERITY_ERROR;
   finding.layer = first->module;
-  finding.message = "the first NaN or Inf came up in " + detail::list_of_ranks(origins) + ", after step " +
+  finding.message = "the first NaN or Inf appeared in " + detail::list_of_ranks(origins) + ", after step " +
                     std::to_string(first->step) + ", in " + first->what +
                     (first->module.empty() ? "" : " of " + first->module);
   if (!receivers.empty()) {
@@ -290,7 +290,7 @@ bool Judge::judge_origin(const Said& said, RankRecord::NonFinite RankRecord::*ki
                        ": it reached them through the averaged gradients";
   }
   finding.advice =
-      "look at that rank's data and its record (rank-N in the run's folder); the other ranks did nothing wrong";
+      "check that rank's data and its record (rank-N in the run's folder); the other ranks did nothing wrong";
   finding.first_step = first->step;
   raise(std::move(finding), detail::list_of_ranks(origins));
   return true;

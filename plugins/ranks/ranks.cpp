@@ -32,19 +32,18 @@ class Ranks : public Lens {
  public:
   static constexpr const char* name = "ranks";
   static constexpr const char* help =
-      "compares the processes of a run: their replicas, gradients, data, times and settings; on by itself where there "
+      "compares the processes of a run: their replicas, gradients, data, times and settings; on by default if there "
       "are several";
   static constexpr const char* example = "ranks";
   static std::vector<const char*> gives() {
-    return {
-        "replica_drift: error or info; the ranks' parameters, optimizers' states or buffers are not the same any more",
-        "gradients_not_averaged: error; ranks step by gradients of their own",
-        "same_data: warning; ranks train on the same batches",
-        "same_dropout: info; ranks drop the same elements of different batches",
-        "rank_non_finite: error; the first NaN or Inf of the run, and in which rank it came up",
-        "straggler: error or warning; a rank that the others wait for in each step",
-        "rank_imbalance: warning; a rank whose inputs, batch size, loss or gradients are not like the others'",
-        "ranks_differ: warning; the ranks run with different settings, models or modes"};
+    return {"replica_drift: error or info; parameters, optimizers' states or buffers differ between ranks",
+            "gradients_not_averaged: error; ranks use different gradients",
+            "same_data: warning; ranks train on the same batches",
+            "same_dropout: info; ranks drop the same elements of different batches",
+            "rank_non_finite: error; the first NaN or Inf of the run, and the rank in which it appeared",
+            "straggler: error or warning; a rank that the others wait for in each step",
+            "rank_imbalance: warning; a rank whose inputs, batch size, loss or gradients are not like the others'",
+            "ranks_differ: warning; the ranks run with different settings, models or modes"};
   }
 
   Ranks(const Options&, const Host& host) : host_(host) {}

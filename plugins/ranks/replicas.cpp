@@ -163,20 +163,20 @@ std::string scaling_text(const Said& said, const std::vector<std::vector<int>>& 
     if (!scaling) return "";
     scalings.push_back(*scaling);
   }
-  if (scalings.size() != 1) return "each rank clips or scales them by itself, as they differ by their size alone";
+  if (scalings.size() != 1) return "each rank clips or scales them differently, as they differ only in scale";
   const std::string odd = detail::list_of_ranks(parts.back()), others = detail::list_of_ranks(parts.front());
   // If both groups have the same size, it is unknown which one is wrong.
   const std::string who = parts.back().size() < parts.front().size() ? odd : "one of the two";
   if (scalings.front().limit)
     return "those of " + odd + " have no element above " + rounded_text(*scalings.front().limit) +
-           " and the signs of " + others + ": " + odd + " alone clips their values";
+           " and the signs of " + others + ": their values are clipped only in " + odd;
   const double factor = *scalings.front().factor;
   const double ranks = said.world_size;
   const auto is_about = [&](double expected) { return std::abs(factor / expected - 1) < 1e-3; };
   std::string text = "those of " + odd + " are " + rounded_text(factor) + " times those of " + others;
   if (ranks > 1 && (is_about(ranks) || is_about(1 / ranks)))
     return text + ", by the number of ranks: some divide the sum by it, and the others do not";
-  return text + ": " + who + " clips or scales them alone";
+  return text + ": they are clipped or scaled only in " + who;
 }
 
 }  // namespace
@@ -257,17 +257,16 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
   const std::string advice_on_states =
       is_from_start ? "let all ranks restore their optimizers' states from the same checkpoint, or none of them, and "
                       "compare the optimizers' settings"
-                    : "compare the optimizers' settings, and see what replaces or writes to their states in one rank "
-                      "alone; if nothing does, memory has changed by itself (check that rank's machine)";
+                    : "compare the optimizers' settings, and check what replaces or writes to their states in only one "
+                      "rank; if nothing does, memory is corrupted (check that rank's machine)";
 
   const auto at = first_difference(said.replicas, now, is_parameter);
   if (!at) {
     if (state) {
       Finding finding = finding_at(state->tensor, "replica_drift", LOUPE_SEVERITY_ERROR);
-      finding.message = "the ranks' optimizers do not keep the same states any more: " + who(state->parts) +
-                        ", first in '" + state->name + "' of " + name(state->tensor) +
-                        ", while all parameters are still equal; " +
-                        (is_from_start ? "they differed after the first step already" : equal_gradients);
+      finding.message = "the states of the ranks' optimizers now differ: " + who(state->parts) + ", first in '" +
+                        state->name + "' of " + name(state->tensor) + ", while all parameters are still equal; " +
+                        (is_from_start ? "they already differed after the first step" : equal_gradients);
       finding.advice = advice_on_states;
       raise(std::move(finding), who(state->parts));
     }
@@ -276,8 +275,7 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
     if (!buffer) return;
     Finding finding = finding_at(*buffer, "replica_drift", LOUPE_SEVERITY_INFO);
     finding.message = "the buffer " + name(*buffer) +
-                      " differs between ranks, as each saw batches of its own; all "
-                      "parameters are equal";
+                      " differs between ranks, because each saw different batches; all parameters are equal";
     finding.advice = "average the buffers over the ranks before one of them evaluates or saves the model";
     return raise(std::move(finding), "buffers");
   }
@@ -305,8 +303,7 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
   const auto at_start = first_difference(said.replicas, start, is_parameter);
   if (no_average && !at_start) return;  // the missing average explains the drift
   Finding finding = finding_at(*at, "replica_drift", LOUPE_SEVERITY_ERROR);
-  finding.message =
-      "the ranks do not have the same parameters any more: " + who(parts) + ", first in " + name(*at) + "; ";
+  finding.message = "the ranks' parameters now differ: " + who(parts) + ", first in " + name(*at) + "; ";
   std::map<uint64_t, std::vector<int>> by_steps;
   std::set<double> rates;
   for (const auto& [rank, record] : said.records) {
@@ -342,14 +339,14 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
     finding.advice = "see what changes gradients after they are averaged, or a collective that one rank skipped";
   } else if (state) {
     finding.message += equal_gradients + ", but their optimizers' states differ, first '" + state->name + "' of " +
-                       name(state->tensor) + (is_from_start ? ", and did so after the first step already" : "");
+                       name(state->tensor) + (is_from_start ? ", already after the first step" : "");
     finding.advice = advice_on_states;
   } else {
     finding.message += equal_gradients;
     if (all_keep(said.states, *at)) finding.message += ", and their optimizers' states are equal";
     finding.advice =
-        "compare the optimizers' settings, and see what writes to parameters in one rank alone; if nothing does, "
-        "memory has changed by itself (check that rank's machine)";
+        "compare the optimizers' settings, and check what writes to parameters in only one rank; if nothing does, "
+        "memory is corrupted (check that rank's machine)";
   }
   raise(std::move(finding), who(parts));
 }

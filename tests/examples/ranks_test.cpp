@@ -176,40 +176,41 @@ TEST_P(RanksExampleWith, IsDiagnosed) {
   })) << text;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Plants, RanksExampleWith,
-    testing::ValuesIn(std::initializer_list<Planted>{
-        {"none", "", ""},
-        {"drift", "replica_drift", "hidden"},
-        {"nan", "rank_non_finite", "features.0"},
-        {"left-out", "", ""},
-        {"same-data", "same_data", ""},
-        {"no-average", "gradients_not_averaged", "features.0"},
-        {"accumulation", "", ""},
-        {"same-dropout", "same_dropout", ""},
-        {"seed", "replica_drift", "features.0"},
-        {"skipped-step", "replica_drift", "features.0"},
-        {"skipped-by-all", "", ""},
-        {"bit-flip", "replica_drift", "hidden", "and their optimizers' states are equal"},
-        {"state-flip", "replica_drift", "hidden",
-         "rank 1 from rank 0, first in 'momentum_buffer' of hidden.weight, while all parameters "
-         "are still equal"},
-        {"sharded", "", ""},
-        {"another-rate", "ranks_differ", ""},
-        {"schedule", "", ""},
-        {"clip-one", "replica_drift", "features.0", "times those of rank 0: one of the two clips or scales them alone"},
-        {"scale-all", "", ""},
-        {"eval-one", "ranks_differ", "dropout",
-         "dropout is in eval mode while rank 1 trains, and not while rank 0 does"},
-        {"eval-all", "", ""},
-        {"bright-one", "rank_imbalance", "rank 1", "the root mean square of the inputs of rank 1 is "},
-        {"bright-all", "", ""},
-    }),
-    [](const auto& test) {
-      std::string name = test.param.plant;
-      std::replace(name.begin(), name.end(), '-', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Plants, RanksExampleWith,
+                         testing::ValuesIn(std::initializer_list<Planted>{
+                             {"none", "", ""},
+                             {"drift", "replica_drift", "hidden"},
+                             {"nan", "rank_non_finite", "features.0"},
+                             {"left-out", "", ""},
+                             {"same-data", "same_data", ""},
+                             {"no-average", "gradients_not_averaged", "features.0"},
+                             {"accumulation", "", ""},
+                             {"same-dropout", "same_dropout", ""},
+                             {"seed", "replica_drift", "features.0"},
+                             {"skipped-step", "replica_drift", "features.0"},
+                             {"skipped-by-all", "", ""},
+                             {"bit-flip", "replica_drift", "hidden", "and their optimizers' states are equal"},
+                             {"state-flip", "replica_drift", "hidden",
+                              "rank 1 from rank 0, first in 'momentum_buffer' of hidden.weight, while all parameters "
+                              "are still equal"},
+                             {"sharded", "", ""},
+                             {"another-rate", "ranks_differ", ""},
+                             {"schedule", "", ""},
+                             {"clip-one", "replica_drift", "features.0",
+                              "times those of rank 0: they are clipped or scaled only in one of the two"},
+                             {"scale-all", "", ""},
+                             {"eval-one", "ranks_differ", "dropout",
+                              "dropout is in eval mode while rank 1 trains, and not while rank 0 does"},
+                             {"eval-all", "", ""},
+                             {"bright-one", "rank_imbalance", "rank 1",
+                              "the root mean square of the inputs of rank 1 is "},
+                             {"bright-all", "", ""},
+                         }),
+                         [](const auto& test) {
+                           std::string name = test.param.plant;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace loupe::test

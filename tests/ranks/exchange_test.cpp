@@ -258,7 +258,7 @@ TEST(Exchange, EndsAtOnceWhereNoOtherRankEverCame) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(1));
   EXPECT_EQ(numbers_of(folder).count("1.000000 Output Norm/one/mean"), 1u);
   EXPECT_SAYS(notes_of(folder),
-              "numbers are of 1 of 4 ranks: ranks 1, 2 and 3 never came (if this is the only process, unset WOR");
+              "numbers are of 1 of 4 ranks: ranks 1, 2 and 3 never came (if this process trains alone, unset WOR");
 }
 
 /// Rank 0 of a run whose rank 1 is a process that does not train.
@@ -296,7 +296,7 @@ TEST_F(RankZeroBesideAProcess, NamesARankThatWasKilled) {
   const std::string notes = notes_of(folder_of_test());
   EXPECT_SAYS(notes, "numbers are of 1 of 2 ranks: rank 1 ended without a message (it may have been killed, or ");
   EXPECT_SAYS(notes,
-              "rank 1 ended without a message: its process " + std::to_string(process.number()) + " no longer runs");
+              "rank 1 ended without a message: its process " + std::to_string(process.number()) + " no longer exists");
 }
 
 TEST_F(RankZeroBesideAProcess, DoesNotBlameARankThatWasAheadAndHasEnded) {
@@ -316,8 +316,8 @@ TEST_F(RankZeroBesideAProcess, NamesARankThatWasStopped) {
   process.stop();
   end();
   const std::string notes = notes_of(folder_of_test());
-  EXPECT_SAYS(notes, "from epoch 1 on numbers are of 1 of 2 ranks: rank 1 did not go on (stopped by a signal)");
-  EXPECT_SAYS(notes, "'kill -CONT " + std::to_string(process.number()) + "' lets it go on");
+  EXPECT_SAYS(notes, "from epoch 1 on numbers are of 1 of 2 ranks: rank 1 did not answer (stopped by a signal)");
+  EXPECT_SAYS(notes, "'kill -CONT " + std::to_string(process.number()) + "' continues it");
 }
 
 TEST_F(RankZeroBesideAProcess, ReportsADeadRankWhileTheProgramHangs) {
@@ -328,7 +328,7 @@ TEST_F(RankZeroBesideAProcess, ReportsADeadRankWhileTheProgramHangs) {
     std::this_thread::sleep_for(milliseconds(10));
   }
   EXPECT_SAYS(told,
-              "rank 1 ended without a message: its process " + std::to_string(process.number()) + " no longer runs");
+              "rank 1 ended without a message: its process " + std::to_string(process.number()) + " no longer exists");
 }
 
 TEST(Exchange, LeavesOutAnUnreadableMessage) {

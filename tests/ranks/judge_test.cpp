@@ -175,11 +175,12 @@ TEST_F(ScaledGradients, AreReportedAsMultiplesAndNotAsUnaveraged) {
   for (Replica::Gradients& each : replicas[3].gradients)
     each.shape = {7, 0.1 * each.shape.norm, 0.1 * each.shape.largest};
   EXPECT_SAYS(cause(),
-              "at step 1, but had one direction: those of rank 3 are 0.1 times those of ranks 0, 1 and 2: rank 3 clips "
-              "or scales them alone -> clip and scale gradients after they are averaged");
+              "at step 1, but had one direction: those of rank 3 are 0.1 times those of ranks 0, 1 and 2: they are "
+              "clipped or scaled only in rank 3 -> clip and scale gradients after they are averaged");
   replicas.erase(1);
   replicas.erase(2);
-  EXPECT_SAYS(cause(), "those of rank 3 are 0.1 times those of rank 0: one of the two clips or scales them alone");
+  EXPECT_SAYS(cause(),
+              "those of rank 3 are 0.1 times those of rank 0: they are clipped or scaled only in one of the two");
 }
 
 TEST_F(ScaledGradients, ThatAreTheSumOverRanksAreReportedAsUndivided) {
@@ -190,7 +191,8 @@ TEST_F(ScaledGradients, ThatAreTheSumOverRanksAreReportedAsUndivided) {
 TEST_F(ScaledGradients, WithALimitOfTheirElementsAreReportedAsClippedByValue) {
   for (Replica::Gradients& each : replicas[3].gradients) each.shape = {7, 0.5 * each.shape.norm, 0.25};
   EXPECT_SAYS(cause(),
-              "those of rank 3 have no element above 0.25 and the signs of ranks 0, 1 and 2: rank 3 alone clips");
+              "those of rank 3 have no element above 0.25 and the signs of ranks 0, 1 and 2: their values are clipped "
+              "only in rank 3");
 }
 
 TEST_F(ScaledGradients, WithDifferentFactorsAreReportedAsScaledByEachRank) {
@@ -200,7 +202,7 @@ TEST_F(ScaledGradients, WithDifferentFactorsAreReportedAsScaledByEachRank) {
       each.shape = {7, each.shape.norm / (rank + 1), each.shape.largest / (rank + 1)};
     }
   }
-  EXPECT_SAYS(cause(), "but had one direction: each rank clips or scales them by itself");
+  EXPECT_SAYS(cause(), "but had one direction: each rank clips or scales them differently");
 }
 
 TEST_F(ScaledGradients, WithDifferentSignsAreNotReportedAsScaled) {
@@ -246,13 +248,13 @@ TEST_F(JudgeOfRanks, TellsAnOptimizerThatWasNotRestoredFromOneWhoseMemoryChanged
     }
   }
   EXPECT_SAYS(told(),
-              "while all parameters are still equal; they differed after the first step already -> let all ranks "
+              "while all parameters are still equal; they already differed after the first step -> let all ranks "
               "restore their optimizers' states");
   judge_ = Judge();
   replicas[3].parameters[0] = 99;
   EXPECT_SAYS(told(),
               "in all 3 steps that were compared, but their optimizers' states differ, first 'exp_avg' of one.weight, "
-              "and did so after the first step already -> let all ranks");
+              "already after the first step -> let all ranks");
   judge_ = Judge();
   replicas[3].first_states = replica().first_states;
   for (auto& [rank, own] : replicas) own.gradients.resize(1);
@@ -367,7 +369,7 @@ TEST_F(JudgeOfRanks, UsesTheLossOfEachStepIfARankMeasuredTooLittle) {
     const uint64_t step = rank == 2 ? 55 : 56;
     own.bad_loss = {step, "", "the training loss", step};
   }
-  EXPECT_BEGINS(told(), "rank_non_finite 3 1 .: the first NaN or Inf came up in rank 2, after step 55, in the ");
+  EXPECT_BEGINS(told(), "rank_non_finite 3 1 .: the first NaN or Inf appeared in rank 2, after step 55, in the ");
 }
 
 TEST_F(JudgeOfRanks, NamesTheRankThatWaitsLeastAfterThreeTicks) {

@@ -147,7 +147,8 @@ OpenRankStore store_in_folder(const std::string& parent, const std::string& name
       fs::create_directories(parent);
       return std::make_unique<FolderStore>(parent, name);
     } catch (const std::system_error& reason) {
-      throw Error("'" + parent + "/" + name + "' cannot be made a folder where ranks meet: " + reason.code().message());
+      throw Error("the folder of the ranks '" + parent + "/" + name +
+                  "' cannot be created: " + reason.code().message());
     }
   };
 }

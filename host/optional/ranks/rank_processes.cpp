@@ -147,7 +147,7 @@ std::string RankWatch::reasons(const std::set<int>& missing, const HasEnded& has
               : has_ended(rank)            ? "ended before"
               : presence == Presence::gone ? "ended without a message (it may have been killed, or have crashed)"
               : presence == Presence::stopped
-                  ? "did not go on (stopped by a signal)"
+                  ? "did not answer (stopped by a signal)"
                   : "did not answer within " + number_text(std::chrono::duration<double>(timeout_).count()) +
                         " s (it may be slow, stopped or dead)"]
         .push_back(rank);
@@ -157,7 +157,7 @@ std::string RankWatch::reasons(const std::set<int>& missing, const HasEnded& has
     text += (text.empty() ? "" : "; ") + detail::list_of_ranks(ranks) + " " + reason;
   const bool is_alone = by_reason.size() == 1 && by_reason.begin()->first == "never came" &&
                         missing.size() + 1 == static_cast<std::size_t>(job_.world_size);
-  return is_alone ? text + " (if this is the only process, unset WORLD_SIZE, or write 'ranks: off')" : text;
+  return is_alone ? text + " (if this process trains alone, unset WORLD_SIZE, or write 'ranks: off')" : text;
 }
 
 std::vector<std::string> RankWatch::news(const std::set<int>& ranks, const HasEnded& has_ended, bool is_last) {
@@ -170,13 +170,13 @@ std::vector<std::string> RankWatch::news(const std::set<int>& ranks, const HasEn
       told_dead_.insert(rank);
       if (!has_ended(rank))
         news.push_back(name + " ended without a message: its process " + number +
-                       " no longer runs (it may have been killed, or have crashed)");
+                       " no longer exists (it may have been killed, or have crashed)");
     } else if (presence == Presence::stopped) {
       // Report it when seen twice in a row: all processes of a job may be stopped together for a moment.
       const bool is_first = seen_stopped_.insert(rank).second;
       if ((!is_first || is_last) && told_stopped_.insert(rank).second)
-        news.push_back(name + " does not go on: its process " + number + " was stopped by a signal; 'kill -CONT " +
-                       number + "' lets it go on");
+        news.push_back(name + " is stopped: a signal stopped its process " + number + "; 'kill -CONT " + number +
+                       "' continues it");
     } else {
       seen_stopped_.erase(rank);
       if (told_stopped_.erase(rank) > 0) news.push_back(name + " continues");

@@ -63,19 +63,19 @@ bool read_whole_frame(std::istream& input, std::string& text) {
 int small_number(StateReader& reader, const char* what) {
   const uint64_t number = reader.number();
   if (number > static_cast<uint64_t>(most_ranks))
-    throw Error(std::string(what) + " is " + std::to_string(number) + ", which is not valid", LOUPE_INVALID);
+    throw Error(std::string(what) + " cannot be " + std::to_string(number), LOUPE_INVALID);
   return static_cast<int>(number);
 }
 
 /// Refuses numbers of epochs that no run has: a loop over them would never end.
 void check(const loupe_tick& tick) {
   if (!(std::fabs(tick.at.epoch) <= largest_count))
-    throw Error("a tick says that it is of epoch " + number_text(tick.at.epoch), LOUPE_INVALID);
+    throw Error("a tick has the invalid epoch " + number_text(tick.at.epoch), LOUPE_INVALID);
   if (static_cast<double>(tick.at.step) > largest_count || static_cast<double>(tick.number) > largest_count)
-    throw Error("a tick says that more than 2^53 steps came before it", LOUPE_INVALID);
+    throw Error("a tick has an invalid number of steps, more than 2^53", LOUPE_INVALID);
   for (const double seconds : {tick.at.time, tick.at.elapsed}) {
     if (!(seconds >= 0 && seconds <= latest_time))
-      throw Error("a tick says that it came at second " + number_text(seconds), LOUPE_INVALID);
+      throw Error("a tick has the invalid time " + number_text(seconds) + " s", LOUPE_INVALID);
   }
 }
 

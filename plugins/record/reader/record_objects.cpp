@@ -161,8 +161,8 @@ RecordedRun parse_run_line(std::string_view text) try {
   run.rank = whole_or(0, json, "rank");
   run.world_size = whole_or(1, json, "world_size");
   if (run.world_size < 1 || run.world_size > most_ranks || run.rank < 0 || run.rank >= run.world_size) {
-    throw Error("this record is of rank " + std::to_string(run.rank) + " of " + std::to_string(run.world_size) +
-                ", which no run has; was the file changed by hand?");
+    throw Error("this record cannot be of rank " + std::to_string(run.rank) + " of " + std::to_string(run.world_size) +
+                "; was the file changed by hand?");
   }
   return run;
 } catch (const nlohmann::json::exception&) {

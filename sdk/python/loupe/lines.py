@@ -98,7 +98,7 @@ def check_bounds(text: bytes) -> None:
 
 
 def _beyond(what: str, most: int) -> Damage:
-    return Damage(f"this is JSON with more {what} than {most}, which nothing of Loupe's has; was the file changed by hand?")
+    return Damage(f"this is JSON with more {what} than {most}, which Loupe never writes; was the file changed by hand?")
 
 
 def _wrong(name: str) -> Damage:
@@ -256,7 +256,7 @@ def _check_run(line: Line) -> None:
         _check_whole(line, name, (1 << 31) - 1)
     rank, size = line.get("rank", 0), line.get("world_size", 1)
     if not 0 <= rank < size <= MOST_RANKS:
-        raise Damage(f"this record is of rank {rank} of {size}, which no run has; was the file changed by hand?")
+        raise Damage(f"this record cannot be of rank {rank} of {size}; was the file changed by hand?")
 
 
 def _elements(shape: List[int]) -> int:
