@@ -96,7 +96,7 @@ TEST(RunNotes, DoNotChangeAFileOfAnotherFormat) {
 
 TEST(RunNotes, DoNotRecreateARemovedFolder) {
   const fs::path file = fresh_folder() / "gone/notes.json";
-  EXPECT_EQ(refusal(file, R"({"note": "x"})"), "404 the folder of this run is gone");
+  EXPECT_EQ(refusal(file, R"({"note": "x"})"), "404 the folder of this run was deleted");
   EXPECT_FALSE(fs::exists(file.parent_path()));
 }
 

@@ -499,7 +499,7 @@ TEST_F(Server, RefusesAFolderThatDoesNotExist) {
                                 "' does not exist; name a folder with runs in it, such as runs\n");
   RunningView no_folder({file.string()}, temporary_);
   EXPECT_EQ(no_folder.end(0), 2);
-  EXPECT_NE(no_folder.text().find("is no folder"), std::string::npos);
+  EXPECT_NE(no_folder.text().find("is not a folder"), std::string::npos);
   EXPECT_FALSE(left_something());
 }
 

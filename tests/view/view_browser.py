@@ -433,8 +433,8 @@ class Table(Viewing):
         self.assertIn("optimizer", heads)
         self.assertIn("rate", heads)
         self.assertNotIn("batch", heads)
-        self.assertEqual(self.find("#alike").text, "Alike in the 2 runs that tell of settings: batch size 64")
-        # A new run with a different value turns the setting into a column while the page is open.
+        self.assertEqual(self.find("#alike").text, "Alike in the 2 runs with settings: batch size 64")
+        # One more run, in which it differs, makes it a column while the page is open.
         more = beginning("more", self.START + 3000) + settings(optimizer="Adam", rate=0.001, batch_size=128)
         self.put("more", more + epoch(1, 3, self.START + 3000))
         self.wait("return document.querySelector('thead button[data-key=\":batch size\"]') !== null")
@@ -592,7 +592,7 @@ class Report(Viewing):
         self.wait("return document.getElementById('status').textContent === 'completed'")
         # The last report stays visible when the record is deleted.
         record.unlink()
-        self.wait("return document.getElementById('status').textContent.startsWith('The record is gone')")
+        self.wait("return document.getElementById('status').textContent.startsWith('The record was deleted')")
         self.assertEqual(self.find("#title").text, "live")
         self.wait_for_report()
         self.assertIn("0.0625", self.find("#run").text)

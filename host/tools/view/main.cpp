@@ -71,7 +71,7 @@ void check_folder(const std::string& folder) {
   std::error_code error;
   if (std::filesystem::is_directory(folder, error)) return;
   const bool is_there = std::filesystem::exists(folder, error);
-  throw UsageError("'" + folder + "' " + (is_there ? "is no folder" : "does not exist") +
+  throw UsageError("'" + folder + "' " + (is_there ? "is not a folder" : "does not exist") +
                    "; name a folder with runs in it, such as runs");
 }
 

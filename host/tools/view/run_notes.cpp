@@ -116,7 +116,7 @@ RunNotes change_notes(const fs::path& file, std::string_view change) {
   put_notes(whole, notes);
   // Do not create the folder again if it was removed meanwhile.
   std::error_code no_matter;
-  if (!fs::is_directory(file.parent_path(), no_matter)) throw Refusal{404, "the folder of this run is gone"};
+  if (!fs::is_directory(file.parent_path(), no_matter)) throw Refusal{404, "the folder of this run was deleted"};
   try {
     write(file, whole);
   } catch (const std::system_error& e) {

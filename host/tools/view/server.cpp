@@ -96,7 +96,7 @@ class Answers {
     const bool is_of_run = is_api_of_run(request.path), is_change = is_of_run && request.method == "POST";
     if (request.method != "GET" && !request.is_head() && !is_change) {
       const std::string taken = is_of_run ? "GET, HEAD, POST" : "GET, HEAD";
-      Answer answer = refused({405, "this address takes no such request, but these: " + taken});
+      Answer answer = refused({405, "this address accepts only " + taken});
       answer.headers.emplace_back("Allow", taken);
       return answer;
     }

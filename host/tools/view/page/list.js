@@ -200,7 +200,7 @@ function showColumnChoice(all) {
 
 function showAlike(runs) {
   const {count, settings} = alikeSettings(runs), whose = count === runs.length ? "all runs" :
-    `the ${plural(count, "run")} that ${count === 1 ? "tells" : "tell"} of settings`;
+    `the ${plural(count, "run")} with settings`;
   byId("alike").hidden = runs.length < 2 || settings.length === 0;
   fill(byId("alike"), `Alike in ${whose}: `, settings.flatMap(([name, text], i) => [i === 0 ? "" : " · ",
     element("span", {class: "pair"}, `${name} `, element("b", {}, text))]));
@@ -258,7 +258,7 @@ function showAll() {
   byId("empty").hidden = runs.length > 0;
   byId("empty").textContent = `No runs under ${folders.join(", ")} yet. A run is listed as soon as its visualizer ` +
     "“record” has written a record.jsonl there: put “record” among the visualizers of its YAML. " +
-    "This page goes on looking.";
+    "This page keeps searching.";
   byId("left-out").hidden = left_out === "";
   byId("left-out").textContent = left_out === "" ? "" : `Not all is listed: ${left_out}.`;
   showAges(Date.now() / 1000 + clock);

@@ -66,7 +66,7 @@ function loadWhenNew() {
 
 function showState() {
   byId("again").hidden = isLive();
-  if (frame !== null && runs.length === 0) return showStatus("The record is gone; this is what it told.", true);
+  if (frame !== null && runs.length === 0) return showStatus("The record was deleted; this is its last report.", true);
   const running = runs.filter(({state}) => state === "running").length;
   showStatus(isLoading && frame === null ? "The report is being made …" : runs.length === 1 ? STATES[runs[0].state] :
     running > 0 ? `${running} of ${runs.length} running` : "");
