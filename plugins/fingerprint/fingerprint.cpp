@@ -81,10 +81,10 @@ class Reading : public Preprocessor {
 class Fingerprint : public Lens {
  public:
   static constexpr const char* name = "fingerprint";
-  static constexpr const char* help = "keeps the first steps in few numbers, to find where a port departs";
+  static constexpr const char* help = "stores numbers of the first steps, to find where a port differs";
   static std::vector<const char*> gives() {
     return {
-        "fingerprint.jsonl: of each tensor of the first steps its shape, sums, extremes and 64 elements, with the "
+        "fingerprint.jsonl: the shape, sums, extremes and 64 elements of each tensor of the first steps, and the "
         "settings of modules and optimizers, for loupe compare --port"};
   }
   static constexpr const char* example = "fingerprint: {steps: 5}";
@@ -102,7 +102,7 @@ class Fingerprint : public Lens {
     if (is_over_ || !writing_.has_begun()) return;
     try {
       host_.warn("only " + std::to_string(writing_.steps_taken()) + " of " + std::to_string(steps_) +
-                 " steps were seen, so the fingerprint has no more; attach the optimizer if there is none");
+                 " steps were seen, so the fingerprint is incomplete; attach the optimizer");
     } catch (const std::exception&) {
       // In a destructor, nobody can receive the message.
     }

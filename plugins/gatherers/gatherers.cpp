@@ -64,7 +64,7 @@ class TapGatherer : public Gatherer {
     if (row.which != nullptr) index_ = options.get<uint32_t>(row.which);
   }
   void open(const std::optional<Module>& module, const char* label) override {
-    if (!module && row.watched != Watched::step) refuse(name, "watches modules, and was given none");
+    if (!module && row.watched != Watched::step) refuse(name, "needs a module");
     if (row.watched == Watched::parameter) {
       if (label == nullptr || *label == '\0') refuse(name, "needs the name of a parameter, such as 'weight'");
     } else if (label != nullptr) {
@@ -91,7 +91,7 @@ class Attribute : public Gatherer {
       : when_(options.get<std::string>("when")), missing_(options.get<bool>("missing")) {}
 
   void open(const std::optional<Module>& module, const char* label) override {
-    if (!module) refuse(name, "watches modules, and was given none");
+    if (!module) refuse(name, "needs a module");
     if (label == nullptr || *label == '\0') refuse(name, "needs the name of an attribute, such as 'running_mean'");
     if (when_ != "after") subscribe(LOUPE_TAP_ATTRIBUTE_BEFORE, label);
     if (when_ != "before") subscribe(LOUPE_TAP_ATTRIBUTE, label);

@@ -183,7 +183,7 @@ void Health::judge_non_finite(const Judge& judge, Model& model) {
       std::ranges::any_of(model.parameters, [](const ParameterState& each) { return each.stepped && !each.is_finite; });
   if (harmed || loss_is_bad_) {
     non_finite_ = blame(*origin, loss_is_bad_, makers_of_loss(),
-                        non_finite_ ? "a NaN or Inf came again" : "the first NaN or Inf of this run");
+                        non_finite_ ? "a NaN or Inf appeared again" : "the first NaN or Inf of this run");
     add_growth(*non_finite_, &model);
     judge.by(rule_named(non_finite)).tell(*non_finite_);
     model.is_broken = true;
@@ -192,7 +192,7 @@ void Health::judge_non_finite(const Judge& judge, Model& model) {
     // An Inf may be intended, as in masks and when a scaled loss overflows.
     if (origin->place == Origin::Place::output && origin->nan_count > 0) {
       Observation seen =
-          blame(*origin, /*loss=*/false, {}, "a NaN without harm, as parameters and the pushed losses stayed finite");
+          blame(*origin, /*loss=*/false, {}, "a harmless NaN: parameters and pushed losses stayed finite");
       seen.severity = LOUPE_SEVERITY_INFO;
       judge.by(rule_named(non_finite)).tell(seen);
     }

@@ -86,8 +86,8 @@ class Histograms : public Lens {
   static constexpr const char* help = "how activations, gradients and parameters are spread, as histograms over epochs";
   static std::vector<const char*> gives() {
     return {"Output Histogram: how many elements of each activation's output there are of each magnitude",
-            "Weight Gradient Histogram: the same of the weights' gradients; Bias Gradient Histogram where asked for",
-            "Weight Histogram: the same of the weights; Bias Histogram where asked for",
+            "Weight Gradient Histogram: the same of the weights' gradients; Bias Gradient Histogram if requested",
+            "Weight Histogram: the same of the weights; Bias Histogram if requested",
             "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }
   static constexpr const char* example = "histograms: {gradients: false}";

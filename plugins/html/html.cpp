@@ -201,7 +201,7 @@ class Html : public Visualizer {
     return bytes;
   }
 
-  static constexpr const char* RETRIED = "the report is kept in memory and written as soon as the file can be";
+  static constexpr const char* RETRIED = "the report is kept in memory until the file can be written";
   static constexpr std::size_t WRITTEN_AT_ONCE = std::size_t{1} << 20;
 
   Selection selection_;

@@ -11,7 +11,7 @@ class LearningRate : public Lens {
   static constexpr const char* help = "the learning rate of each group of each optimizer, and its momentum";
   static std::vector<const char*> gives() {
     return {"Learning Rate: the rate of the epoch's last step; a band if it changed meanwhile",
-            "Momentum: the same of the momentum, which is Adam's first beta, where asked for"};
+            "Momentum: the same of the momentum, which is Adam's first beta, if requested"};
   }
   static constexpr const char* example = "learning_rate: {log_scale: true, momentum: true}";
   static std::vector<Option> options() {

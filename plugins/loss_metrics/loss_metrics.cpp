@@ -24,8 +24,8 @@ class LossMetrics : public Lens {
   static constexpr const char* help = "the training and validation loss, and the metrics that the trainer pushes";
   static std::vector<const char*> gives() {
     return {
-        "Loss: the training and validation loss; called Loss & Metrics where both share a plot. Its lines called "
-        "step are the loss within the epoch: at most 100 points in the first, fewer in later ones",
+        "Loss: the training and validation loss; called Loss & Metrics if both share a plot. Its lines called step are "
+        "the loss within the epoch: at most 100 points in the first, fewer in later ones",
         "Metrics: each pushed metric, from its first value on",
         "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }

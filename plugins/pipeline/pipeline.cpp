@@ -32,7 +32,7 @@ inline std::string tag_text(const std::string& text, const std::vector<std::pair
       known = true;
     }
     if (!known) {
-      throw Error("the tag '" + text + "' has '{" + name + "}', where only {gather}, {preprocess}, {parameter} and " +
+      throw Error("the tag '" + text + "' has '{" + name + "}'; only {gather}, {preprocess}, {parameter} and " +
                       "{series} are known",
                   LOUPE_INVALID);
     }

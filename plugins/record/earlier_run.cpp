@@ -68,7 +68,7 @@ std::string other_settings(const Settings& before, const Settings& now) {
     }
   }
   for (const auto& [name, value] : before) {
-    if (now.count(name) == 0) all.push_back("'" + name + ": " + value + "' is gone");
+    if (now.count(name) == 0) all.push_back("'" + name + ": " + value + "' was removed");
   }
   return before.empty() ? "" : listed(all);
 }
@@ -124,7 +124,7 @@ std::string EarlierRun::other_models(const Models& now) const {
     if (!differs.empty()) all.push_back("'" + name + "' " + differs);
   }
   for (const auto& [name, model] : models) {
-    if (now.count(name) == 0) all.push_back("'" + name + "' is gone");
+    if (now.count(name) == 0) all.push_back("'" + name + "' was removed");
   }
   return models.empty() ? "" : listed(all);
 }

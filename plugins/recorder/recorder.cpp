@@ -143,7 +143,7 @@ class Recorder : public Lens {
          "the inputs as a forward is entered (forward_pre) or left (forward_input), its outputs, or the gradients of "
          "an input (backward_input) or output (backward_output)",
          Strings{"forward_pre", "forward_input", "forward_output", "backward_input", "backward_output"}},
-        {"argument", 0, "which tensor, where a forward takes or gives several", 0.0},
+        {"argument", 0, "the index of the tensor if a forward has several", 0.0},
         {"reduction", "none", "fold all tensors of a module into one; without it all are kept",
          Strings{"none", "sum", "mean", "max", "min"}},
         {"keep", "batch", "the whole tensor, or the first item along dimension 0", Strings{"batch", "sample"}},

@@ -135,7 +135,7 @@ class RunStatistics : public Lens {
     return {"Learning Rate: the rate of the epoch's last step; a band if it changed meanwhile",
             "Gradient Norm: the L2 norm of all gradients of a model together, at its steps",
             "Steps per Second: how quickly the epoch's steps followed each other",
-            "Samples per Second: the same of samples, where the batch's size can be seen",
+            "Samples per Second: the same of samples, if the batch's size is visible",
             "Process Memory: what the process holds in main memory when the epoch ends"};
   }
   static constexpr const char* example = "run_statistics: {batch_dimension: 1}";
@@ -212,14 +212,14 @@ class RunStatistics : public Lens {
          "root of the sum of all squared elements. The mean and the largest of the epoch's steps.",
          "Falling slowly, with the largest less than ten times the mean.",
          "It jumps: clip gradients a little above the usual value, or lower the learning rate. It is level at one "
-         "value: clipping is at work at every step; look whether its limit is meant to be so low. It is 0: nothing is "
+         "value: clipping is at work at every step; check whether its limit is meant to be so low. It is 0: nothing is "
          "learned."});
     style.log_y = true;
     return style;
   }
   static TagStyle step_style() {
     return big({"How many optimizer steps a second were taken, from the epoch's first step to its last: validation and "
-                "what else comes between epochs is left out.",
+                "other work between epochs is left out.",
                 "Level from epoch to epoch.",
                 "Falling: look for data that are loaded ever more slowly, memory that runs out, or a machine that is "
                 "shared or throttled. The summary at the end of a run reports the cost of Loupe."},
@@ -228,10 +228,10 @@ class RunStatistics : public Lens {
   static TagStyle sample_style() {
     return big({"How many samples a second were trained on: the steps a second times the samples a step, which are "
                 "counted along one dimension (batch_dimension, else the first) of the input of the model, or of its "
-                "first layer where the model's own forward cannot be seen.",
+                "first layer if the model's forward is not visible.",
                 "Level from epoch to epoch.",
-                "Compare it between batch sizes: where a larger batch makes it no larger, the device is busy, or the "
-                "data come too slowly."},
+                "Compare it between batch sizes: if a larger batch does not raise it, the device is busy, or the data "
+                "come too slowly."},
                "samples/s");
   }
   static TagStyle memory_style() {

@@ -36,7 +36,7 @@ class StepTime : public Lens {
   static std::vector<Option> options() {
     return {{"layers", true, "also show the layers, not only the step as a whole"},
             {"dominating_share", 0.6,
-             "share of all layers' time above which a single one is told, where there are 8 or more", 0.0, 1.0}};
+             "share of all layers' time above which one layer is reported, if there are 8 or more", 0.0, 1.0}};
   }
 
   StepTime(const Options& options, const Host& host)
@@ -226,9 +226,10 @@ class StepTime : public Lens {
     finding.tag = layer_tag;
     finding.value = share;
     finding.threshold = dominating_share_;
-    finding.message = "of the time that all " + std::to_string(count) + " layers take, '" + slowest->module->name +
-                      "' takes " + rounded_text(100 * share, 2) + " %: " + duration_text(most) + " of a step";
-    finding.advice = "begin there where training is to become faster";
+    finding.message = "'" + slowest->module->name + "' takes " + rounded_text(100 * share, 2) +
+                      " % of the time of all " + std::to_string(count) + " layers: " + duration_text(most) +
+                      " of a step";
+    finding.advice = "optimize this layer first";
     report.finding(finding);
     dominant_ = finding;
   }

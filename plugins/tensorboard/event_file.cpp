@@ -87,9 +87,9 @@ void EventFile::write() {
       waiting_bytes_ -= waiting_.front().size();
       waiting_.pop_front();
     }
-    const std::string lost = lost_ > 0 ? "the oldest of what waits is lost, the rest" : "what was told";
+    const std::string lost = lost_ > 0 ? "the oldest waiting events are lost; the rest" : "the data";
     const Error error = cannot_write(file_.empty() ? folder_ : file_, reason,
-                                     lost + " is kept in memory and written as soon as the file can be");
+                                     lost + " is kept in memory until the file can be written");
     if (was_whole && lost_ > 0) host_.warn(std::string(error.what()) + "; no more than 64 MiB are kept");
     throw error;
   }
@@ -138,7 +138,7 @@ void EventFile::append() {
   } else if (!std::filesystem::exists(file_, ignored)) {
     const std::string gone = file_.string();
     open();
-    host_.warn("'" + gone + "' has gone, and with it what it held; TensorBoard's events go on in '" + file_.string() +
+    host_.warn("'" + gone + "' was deleted with its content; TensorBoard's events continue in '" + file_.string() +
                "'");
   }
   const Descriptor output(file_, O_WRONLY | O_APPEND);

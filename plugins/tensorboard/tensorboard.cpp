@@ -165,7 +165,7 @@ class TensorBoard : public Visualizer {
     try {
       check_writable(folder / "events");
     } catch (const std::system_error& reason) {
-      throw cannot_write(folder, reason, "what is told is kept in memory and written as soon as the folder can be");
+      throw cannot_write(folder, reason, "the data is kept in memory until the folder can be written");
     }
   }
 
@@ -244,7 +244,7 @@ class TensorBoard : public Visualizer {
 
  private:
   EventFile& file() {
-    if (!file_) throw Error("tensorboard is told a tick before its run", LOUPE_INVALID);
+    if (!file_) throw Error("tensorboard got a tick before its run began", LOUPE_INVALID);
     return *file_;
   }
 

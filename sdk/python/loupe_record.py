@@ -292,6 +292,6 @@ def watch(model, optimizer, folder, steps=3):
         if recorder.step <= steps:
             recorder.write()
             warnings.warn(
-                f"only {recorder.step - 1} of {steps} steps were taken, so '{recorder.file}' has no more; does the"
+                f"only {recorder.step - 1} of {steps} steps were taken, so '{recorder.file}' is incomplete; does the"
                 " block step the optimizer that was given to watch()?"
             )

@@ -506,7 +506,7 @@ TEST(Run, EndsBeforeAProgramForbidsItselfAllButReadingAndWriting) {
   const Both both = run_both("timeout 100 " + trainers + " strict", "", "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1");
   expect_unchanged(both);
   EXPECT_EQ(both.alone.exit_code, 6);
-  expect_says(both, "it runs on unwatched");
+  expect_says(both, "it continues unwatched");
   EXPECT_FALSE(read_record(both.only_record()).layers(weight_norms).empty()) << both.messages;
 }
 

@@ -178,7 +178,7 @@ class Continued(Sending):
         shutil.rmtree(self.run)
         made(self.run, self.text + finding(3) + tick(4))
         self.send(fails="client.set_tag", code=1)
-        self.assertIn("mlflow did not take 'made' (the server is away ?[31m); the same call goes on from there", self.said)
+        self.assertIn("mlflow could not receive 'made' (the server is away ?[31m); the same call continues from there", self.said)
         (self.folder / "calls.fails").unlink()
         asked = self.send()
         self.assertEqual((self.metrics(asked), len(self.of(asked, "client.set_tag"))), ([], 1))

@@ -57,8 +57,8 @@ TEST(EarlierRun, NamesTheSettingsThatDiffer) {
   const Settings before = {{"attach.every", "2"}, {"lenses.health", "true"}};
   EXPECT_EQ(other_settings(before, before), "");
   EXPECT_EQ(other_settings(before, {{"attach.every", "3"}, {"attach.depth", "1"}}),
-            "'attach.depth: 1' is new, 'attach.every' is '3' and was '2', 'lenses.health: true' is gone");
-  EXPECT_EQ(other_settings({}, before), "") << "the earlier settings are unknown";
+            "'attach.depth: 1' is new, 'attach.every' is '3' and was '2', 'lenses.health: true' was removed");
+  EXPECT_EQ(other_settings({}, before), "") << "nothing is known of those before";
 }
 
 TEST(EarlierRun, NamesTheFirstFewOfManySettings) {
@@ -100,7 +100,7 @@ TEST(EarlierRun, NamesTheFirstModuleThatDiffers) {
   replay::RecordedModel longer = model(2);
   longer.modules.push_back(longer.modules[0]);
   EXPECT_EQ(run.other_models({{"net", longer}}), "'net' has 2 modules and had 1");
-  EXPECT_EQ(run.other_models({{"critic", model(2)}}), "'critic' is new, 'net' is gone");
+  EXPECT_EQ(run.other_models({{"critic", model(2)}}), "'critic' is new, 'net' was removed");
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ TEST_F(Resume, SaysHowTheConfigurationIsNotAsItWas) {
   train(3, 3, true, "[record: {sync: true}, html]");
   EXPECT_TRUE(
       told("with another configuration: 'visualizers.html: true' is new, 'visualizers.record.sync: true' is new, "
-           "'visualizers.record: true' is gone"));
+           "'visualizers.record: true' was removed"));
 }
 
 TEST_F(Resume, BeginsTheConsolesSmallCurvesBefore) {

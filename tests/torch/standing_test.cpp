@@ -144,7 +144,7 @@ TEST(FindingsAfterNaN, ReportASecondNaNAsANewFinding) {
   it.take_bad_batch();
   it.train(1);
   ASSERT_TRUE(it.stands("non_finite"));
-  EXPECT_NE(it.non_finite().message.find("came again"), std::string::npos) << it.non_finite().message;
+  EXPECT_NE(it.non_finite().message.find("appeared again"), std::string::npos) << it.non_finite().message;
 }
 
 TEST(FindingsAfterNaN, DescribeASkippedNaNAsHarmless) {
@@ -153,7 +153,7 @@ TEST(FindingsAfterNaN, DescribeASkippedNaNAsHarmless) {
   it.loss_of(bad_batch());
   it.train(1);
   EXPECT_EQ(it.non_finite().severity, LOUPE_SEVERITY_INFO);
-  EXPECT_EQ(it.non_finite().message.rfind("a NaN without harm", 0), 0U) << it.non_finite().message;
+  EXPECT_EQ(it.non_finite().message.rfind("a harmless NaN", 0), 0U) << it.non_finite().message;
   EXPECT_NE(it.non_finite().message.find("the batch itself"), std::string::npos);
   it.take_bad_batch();
   it.train(1);

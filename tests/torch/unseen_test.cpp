@@ -51,7 +51,7 @@ TEST(UnseenModules, WithTheirOwnForwardAreNamedAtTheFirstTick) {
     void run() { renamed(noisy(plain(torch::ones({2, 3})))); }
   } model;
   const std::string said = said_at_the_tick(model, [&] { model.run(); });
-  EXPECT_NE(said.find("noisy (NoisyLinear): not called, or its forward is its own; name its type loupe::Tapped<"),
+  EXPECT_NE(said.find("noisy (NoisyLinear): not called, or it has its own forward; use loupe::Tapped<"),
             std::string::npos)
       << said;
   EXPECT_EQ(said.find("plain ("), std::string::npos) << said;
@@ -64,7 +64,7 @@ TEST(UnseenModules, AreListedAsPerhapsTappedInTheSummary) {
   ::testing::internal::CaptureStderr();
   inspector.attach(*model);
   const std::string summary = ::testing::internal::GetCapturedStderr();
-  EXPECT_NE(summary.find("2 of 2 modules tapped (1 perhaps: the first tick will show)"), std::string::npos) << summary;
+  EXPECT_NE(summary.find("2 of 2 modules tapped (1 not certain until the first tick)"), std::string::npos) << summary;
   EXPECT_NE(inspector.coverage().find("1  NoisyLinear  perhaps tapped"), std::string::npos);
 }
 

@@ -215,8 +215,8 @@ TEST_P(LimitedFiles, WriteAnEpochThatDidNotFitCompletelyLater) {
     told = driver.loss_tick(2, 2);
     left = read(file);
   }
-  EXPECT_EQ(told, "cannot write '" + file +
-                      "': File too large; epoch 2 is kept in memory and written as soon as the file can be");
+  EXPECT_EQ(told,
+            "cannot write '" + file + "': File too large; epoch 2 is kept in memory until the file can be written");
   EXPECT_EQ(left, whole);
   EXPECT_EQ(driver.loss_tick(3, 3), "");
   const auto added = lines_of(read(file).substr(whole.size()));

@@ -115,9 +115,8 @@ LOUPE_RUN_EXPORT int prctl(int option, ...) {
     told->finish();
     loupe::tell(is_strict
                     ? "the program enters SECCOMP's strict mode, in which only reading and writing is allowed: it "
-                      "runs on unwatched"
-                    : "the program enters a filter of SECCOMP's that kills it for using files: it runs on "
-                      "unwatched");
+                      "continues unwatched"
+                    : "the program enters a SECCOMP filter that kills it for using files: it continues unwatched");
   }
   return real(option, given[0], given[1], given[2], given[3]);
 }

@@ -52,7 +52,7 @@ std::string Coverage::share() const {
 
 std::string Coverage::counts() const {
   std::string text = share();
-  if (perhaps_ > 0) text += " (" + std::to_string(perhaps_) + " perhaps: the first tick will show)";
+  if (perhaps_ > 0) text += " (" + std::to_string(perhaps_) + " not certain until the first tick)";
   if (containers_ > 0) text += ", " + std::to_string(containers_) + " containers looked into";
   return text;
 }
@@ -102,9 +102,8 @@ std::string reason(const TapPoint& point, const WhatRan& run) {
   if (module.full_type.find("loupe::Tapped<") != std::string::npos)
     return "its loupe::Tapped was bypassed, or it was not called; call forward through that type";
   if (point.perhaps)
-    return is_only_watched()
-               ? "not called, or its forward is its own"
-               : "not called, or its forward is its own; name its type loupe::Tapped<" + module.full_type + ">";
+    return is_only_watched() ? "not called, or it has its own forward"
+                             : "not called, or it has its own forward; use loupe::Tapped<" + module.full_type + ">";
   // A program may skip its dropouts in an evaluation.
   return module.family == LOUPE_FAMILY_DROPOUT && !run.training ? "" : "not called";
 }

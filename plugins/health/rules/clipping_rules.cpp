@@ -99,8 +99,8 @@ void judge_clip(const Judge& judge, const Situation& situation) {
   const bool is_norm = clipped.after.spread() < same;
   const double left = is_norm ? clipped.after.high : clipped.largest.high;
   const std::string rate = std::isnan(clipped.rate) ? ""
-                                                    : sentence(": the learning rate of ", clipped.rate,
-                                                               " acts like one of ", clipped.rate * share);
+                                                    : sentence(": the effective learning rate is ",
+                                                               clipped.rate * share, " instead of ", clipped.rate);
   judge.see(
       {.severity = severity, .module = model.root, .value = share, .threshold = limit, .may_recede = true},
       sentence("the gradients are clipped between backward() and step() in each of the ", clipped.count,

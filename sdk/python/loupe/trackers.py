@@ -326,9 +326,9 @@ def send(runs: List[Run], name: str, follow: bool, seconds: float = 2.0) -> int:
                 upload.tries += 1
                 if follow and (upload.run.state == "running" or upload.tries < MOST_TRIES):
                     if upload.tries == 1:
-                        warn(f"{name} did not take '{upload.run.name}' ({error}); it is sent again")
+                        warn(f"{name} could not receive '{upload.run.name}' ({error}); it is sent again")
                     continue
-                print(printable(f"loupe: error: {name} did not take '{upload.run.name}' ({error}); the same call goes on from there"), file=sys.stderr)
+                print(printable(f"loupe: error: {name} could not receive '{upload.run.name}' ({error}); the same call continues from there"), file=sys.stderr)
                 code = 1
             waiting.remove(upload)
         if waiting:

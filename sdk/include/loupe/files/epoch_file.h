@@ -61,8 +61,8 @@ class EpochFile {
       patience_ms_ = reason.code() == std::errc::resource_unavailable_try_again ? 0 : output_patience_ms;
       const bool loses = waiting_.trim();
       const std::string lost = waiting_.lost().empty() ? "" : waiting_.lost() + " is lost, ";
-      const Error error = cannot_write(
-          file_, reason, lost + waiting_.span() + " is kept in memory and written as soon as the file can be");
+      const Error error =
+          cannot_write(file_, reason, lost + waiting_.span() + " is kept in memory until the file can be written");
       if (loses) host_.warn(std::string(error.what()) + "; no more than 64 MiB are kept");
       throw error;
     }

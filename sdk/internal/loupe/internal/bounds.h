@@ -25,7 +25,7 @@ inline void check_json_bounds(std::string_view text) {
   constexpr std::size_t deepest = 100, most_values = 4'000'000, most_members = 1000;
   const auto fail = [](const char* what, std::size_t most) {
     throw Error("this is JSON with " + std::string(what) + " than " + std::to_string(most) +
-                    ", which nothing of Loupe's has; was the file changed by hand?",
+                    ", which Loupe never writes; was the file changed by hand?",
                 LOUPE_INVALID);
   };
   std::vector<std::size_t> members;  // the number of members of each open object and list
