@@ -103,8 +103,8 @@ class ComparePort : public testing::Test {
 TEST_F(ComparePort, RefusesAnInvalidRecordWithTheLine) {
   const std::string good = Record().module("fc").text;
   EXPECT_ENDS(compare(good, ""), 2, "b.jsonl:1: error: the file is empty");
-  EXPECT_ENDS(compare("{}\n", good), 2, "a.jsonl:1: error: this is no file of fingerprints");
-  EXPECT_ENDS(compare("[1]\n", good), 2, "a.jsonl:1: error: this is no file of fingerprints");
+  EXPECT_ENDS(compare("{}\n", good), 2, "a.jsonl:1: error: this is not a file of fingerprints");
+  EXPECT_ENDS(compare("[1]\n", good), 2, "a.jsonl:1: error: this is not a file of fingerprints");
   EXPECT_ENDS(compare("{\"kind\":\"fingerprint\",\"format\":7}\n", good), 2, "the fingerprints are of format 7");
   EXPECT_ENDS(compare(good, good + "{\"kind\":\"tensor\"}\n"), 2,
               "b.jsonl:3: error: the line is no line of fingerprints");
@@ -291,7 +291,7 @@ TEST_F(ComparePort, DistinguishesMisplacedAndChangedWeightsFromAnotherSeed) {
   EXPECT_ENDS(compare(first, changed([](double& value, std::size_t i) { value = i < 40 ? 0 : value; })), 1,
               "- most of its values are the same: some elements were changed");
   EXPECT_ENDS(compare(first, changed([](double& value, std::size_t) { value = std::round(value * 1024) / 1024; })), 1,
-              "- the values are the same except for rounding, as for weights kept in half precision");
+              "- the values are the same but for rounding, as if weights were kept in half precision");
 }
 
 TEST_F(ComparePort, ComparesDefaultsThatOneLanguageDoesNotPrint) {
@@ -454,7 +454,7 @@ TEST_F(ComparePort, DistinguishesAnotherReductionFromAnotherLoss) {
               "- the loss is 96 times as large in C++: a sum in place of a mean");
   EXPECT_ENDS(compare(mean, with("C++", 4.08 * 40)), 1, "- the loss is 40 times as large in C++: a sum in place of");
   EXPECT_ENDS(compare(mean, with("C++", 4.08 / 2)), 1,
-              "- the loss is 2 times as large in Python: it is multiplied or divided in only one run");
+              "- the loss is 2 times as large in Python: it is multiplied or divided in only one");
   EXPECT_ENDS(compare(mean, with("C++", 4.0803)), 1,
               "- the output of 'fc', the last module that was seen, is the same: what is computed after it (such as a "
               "softmax), other targets, or another loss function (4.08 in Python, 4.0803 in C++)");
@@ -726,9 +726,9 @@ TEST_F(ComparePort, TellsOfTheLossWhatTheGradientOfItsInputShows) {
   EXPECT_ENDS(compare(CrossEntropy{0, 0.2}.record("Python"), CrossEntropy().record("C++")), 1,
               "- label smoothing is 0.2 more in Python");
   EXPECT_ENDS(compare(first, CrossEntropy{0, 0, true}.record("C++")), 1,
-              "has a different factor for each sample: weights of classes or samples in only one run");
+              "has a different factor for each sample: weights of classes or samples in only one");
   EXPECT_ENDS(compare(first, CrossEntropy{0, 0, false, true}.record("C++")), 1,
-              "- some samples have no part in the loss of C++: only that run has ignore_index, or a mask");
+              "- some samples have no part in the loss of C++: ignore_index, or a mask, only there");
   const Finished both = compare(first, CrossEntropy{1, 0.1}.record("C++"));
   // No single reason explains two changes.
   EXPECT_ENDS(both, 1, "what is computed after it (such as a softmax), other targets, or another loss function");
@@ -789,15 +789,15 @@ TEST_F(ComparePort, NamesThePartOfALossWithAnotherReductionOrSign) {
   for (const bool has_one_output : {false, true}) {
     const std::string& begin = has_one_output ? one : two;
     EXPECT_ENDS(with(0.125, -0.125, has_one_output), 1,
-                begin + "its weight in the mean over samples is 2 less in C++, as where its sign is the other");
+                begin + "its weight in the mean over samples is 2 less in C++, as if it had the opposite sign");
     EXPECT_ENDS(with(0.125, 0, has_one_output), 1,
-                begin + "its weight in the mean over samples is 1 less in C++, as where it is missing in one");
+                begin + "its weight in the mean over samples is 1 less in C++, as if it were missing in one");
     EXPECT_ENDS(with(0.125, 0.0625, has_one_output), 1,
                 begin + "its weight in the mean over samples is 0.5 less in C++.");
     EXPECT_ENDS(with(0.125, 1, has_one_output), 1, begin + "a sum in place of a mean");
   }
-  EXPECT_ENDS(with(-0.125, -0.125), 1, "- the loss has the other sign in C++");
-  // With two changes, neither is reported as the other.
+  EXPECT_ENDS(with(-0.125, -0.125), 1, "- the loss has the opposite sign in C++");
+  // Of two changes none is told for the other.
   const Finished both = with(0.3, 0.7);
   EXPECT_EQ(both.output.find("KL"), std::string::npos) << both.output;
 }
@@ -839,7 +839,7 @@ Record moved(const std::string& language, double bias, double loss, int head_gra
 TEST_F(ComparePort, ExcusesWhatRoundingHasMovedAndNothingElse) {
   const Record first = moved("Python", 0.01, 2, 30);
   EXPECT_ENDS(compare(first, moved("C++", -0.01, 2, 30)), 0,
-              "2 more differ only by rounding: the gradient of 'conv.bias' is 0 except for rounding");
+              "2 more differ only by rounding: the gradient of 'conv.bias' is 0 but for rounding");
   EXPECT_ENDS(compare(first, moved("C++", -0.01, 2.01, 30)), 1, "depart in step 2: the loss differs");
   EXPECT_ENDS(compare(first, moved("C++", -0.01, 2, 31)), 1, "depart in step 2: the gradient of 'norm.weight' differs");
 }

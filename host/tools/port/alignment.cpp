@@ -68,8 +68,9 @@ void align_by_order(const std::vector<Signature>& first, const std::vector<Signa
   constexpr std::size_t most = std::size_t{64} << 20;
   const std::size_t columns = second.size() + 1;
   if ((first.size() + 1) * columns > most)
-    throw UsageError("the records have " + std::to_string(first.size()) + " and " + std::to_string(second.size()) +
-                     " modules whose names differ, which are too many to tell which are the same; say so by --map");
+    throw UsageError(
+        "the records have " + std::to_string(first.size()) + " and " + std::to_string(second.size()) +
+        " modules whose names differ, which are too many to match; list which are the same in a file for --map");
   std::vector<int> best((first.size() + 1) * columns, 0);
   const auto score = [&](std::size_t i, std::size_t j) {
     return fit(first[i], second[j]) ? pair + (first[i].name == second[j].name ? same_name : 0) : 0;

@@ -114,8 +114,7 @@ bool Reasons::loss_by_gradient(uint64_t step) {
   for (const std::size_t classes : {std::size_t{1}, a.shape.size() - 1}) {
     if (a.shape[classes] < 2) continue;
     if (have_other_targets(a, b, classes))
-      return found("other targets: " + subject +
-                   " differs as that of a cross entropy does with other classes for some samples");
+      return found("other targets: " + subject + " differs as if a cross entropy had other classes for some samples");
     if (const auto more = more_smoothing(a, b, classes))
       return found("label smoothing is " + rounded_text(std::abs(*more)) + " more in " +
                    (*more > 0 ? second_ : first_).called + ", by " + subject);
@@ -125,9 +124,9 @@ bool Reasons::loss_by_gradient(uint64_t step) {
     const bool second_lacks = std::any_of(factors.begin(), factors.end(), [](double each) { return each == 0; });
     if (first_lacks != second_lacks) {
       say("some samples have no part in the loss of " + (first_lacks ? first_ : second_).called +
-          ": only that run has ignore_index, or a mask");
+          ": ignore_index, or a mask, only there");
     } else {
-      say(subject + " has a different factor for each sample: weights of classes or samples in only one run");
+      say(subject + " has a different factor for each sample: weights of classes or samples in only one");
     }
     return true;
   }
@@ -202,8 +201,8 @@ std::string weight_text(double factor, const Tensor& like, const Record& second)
   const double more = factor * batch;
   std::string text = "its weight in the mean over samples is " + rounded_text(std::abs(more)) +
                      (more > 0 ? " more in " : " less in ") + second.called;
-  if (are_near(std::abs(more), 2)) text += ", as where its sign is the other";
-  if (are_near(std::abs(more), 1)) text += ", as where it is missing in one";
+  if (are_near(std::abs(more), 2)) text += ", as if it had the opposite sign";
+  if (are_near(std::abs(more), 1)) text += ", as if it were missing in one";
   return text;
 }
 
@@ -233,7 +232,7 @@ bool Reasons::parts_of_loss(uint64_t step) {
       const std::string subject =
           "the loss has several parts: in one of them, the gradient of the output of '" + a.module + "'";
       if (!multiple(line->factor, subject))
-        return found(subject + (are_near(line->factor, -1) ? " has the other sign in " + second_.called
+        return found(subject + (are_near(line->factor, -1) ? " has the opposite sign in " + second_.called
                                                            : " is " + times(line->factor)));
     }
     is_first = false;
@@ -255,7 +254,7 @@ bool Reasons::parts_of_loss(uint64_t step) {
   const auto quoted = [](const Tensor& tensor) { return "'" + tensor.module + "'"; };
   if (const Tensor* one = means != nullptr ? means : variances; one != nullptr && is_same) {
     const Record& lacks = (means != nullptr ? factor : of_variances) > 0 ? first_ : second_;
-    return found("the loss is the same, but a part of it, as a KL divergence or a penalty of the output of " +
+    return found("the loss is the same, but a part of it, such as a KL divergence or a penalty of the output of " +
                  quoted(*one) + ", gives no gradient in " + lacks.called + ": it is detached there");
   }
   if (means != nullptr && variances != nullptr && are_near(of_variances * 2, factor))
@@ -298,13 +297,13 @@ bool Reasons::multiple(double factor, const std::string& subject) {
   for (int divisor = 1; divisor <= 9; ++divisor) {
     const double dividend = std::round(more * divisor);
     if (dividend > 1000 || std::abs(more * divisor - dividend) > 1e-5 * dividend) continue;
-    return found(subject + " is " + times(factor) + ": it is multiplied or divided in only one run");
+    return found(subject + " is " + times(factor) + ": it is multiplied or divided in only one");
   }
   return false;
 }
 
 void Reasons::of_loss(const Tensor& a, const Tensor& b) {
-  if (are_near(b.sum, -a.sum) && a.sum != 0) return say("the loss has the other sign in " + second_.called);
+  if (are_near(b.sum, -a.sum) && a.sum != 0) return say("the loss has the opposite sign in " + second_.called);
   if (multiple(b.sum / a.sum, "the loss") || loss_by_gradient(a.step) || parts_of_loss(a.step)) return;
   int digits = 3;
   while (digits < 17 && rounded_text(a.sum, digits) == rounded_text(b.sum, digits)) ++digits;

@@ -175,13 +175,13 @@ void tell_rounding(const Comparison& comparison, std::ostream& out) {
   if (named > most_names) names += " and " + std::to_string(named - most_names) + " more";
   if (comparison.explained > 0)
     out << comparison.explained << " more differ only by rounding: the gradient of " << names
-        << " is 0 except for rounding, and the optimizer makes steps of it.\n";
+        << " is 0 but for rounding, and the optimizer makes steps of it.\n";
   if (const Tensor* first = comparison.first_unsure) {
     const std::string of = first->is("loss") ? "" : " of " + quoted(first->module);
     out << "Not compared: " << comparison.unsure << (comparison.unsure == 1 ? " tensor, the " : " tensors from the ")
         << spaced(first->what) << of << " in step " << first->step << (comparison.unsure == 1 ? "" : " on")
-        << ", which differ by more than rounding, but by no more than it may have grown to; train both in float64, "
-           "or with SGD.\n";
+        << ", which differ by more than rounding, but not by more than rounding may have grown to; train both in "
+           "float64, or with SGD.\n";
   }
 }
 

@@ -101,7 +101,7 @@ std::string Reasons::times(double factor) const {
 bool Reasons::factor_of(const Tensor& a, const Tensor& b, const std::string& subject) {
   const auto line = linear(a, b, false);
   if (!line || are_near(line->factor, 1)) return false;
-  return found(subject + (are_near(line->factor, -1) ? " has the other sign in " + second_.called
+  return found(subject + (are_near(line->factor, -1) ? " has the opposite sign in " + second_.called
                                                      : " is " + times(line->factor)));
 }
 
@@ -211,7 +211,7 @@ bool Reasons::has_most_values(const Tensor& a, const Tensor& b) {
   }
   if (a.values.empty()) return false;
   if (similar == a.values.size() && comparison_.departure->difference < 0.01 && (are_halves(a) || are_halves(b)))
-    return found("the values are the same except for rounding, as for weights kept in half precision");
+    return found("the values are the same but for rounding, as if weights were kept in half precision");
   if (same * 2 <= a.values.size()) return false;
   return found("most of its values are the same: some elements were changed");
 }
@@ -238,7 +238,7 @@ bool Reasons::data(const Tensor& a, const Tensor& b) {
     return found("it is scaled: " + second_.called + " has " + rounded_text(line->factor) + " times the values of " +
                  first_.called +
                  (std::abs(line->offset) > 1e-4 * b.rms() ? ", plus " + rounded_text(line->offset) : "") +
-                 "; perhaps it is normalized in only one run");
+                 "; perhaps it is normalized in only one");
   return found("different data: " + spreads_text(a, b));
 }
 
@@ -340,8 +340,8 @@ void Reasons::of_output(const Tensor& a, const Tensor& b) {
     return each.step + 1 == a.step && each.is("update") && each.module == a.module;
   });
   if (is_trained)
-    say("the last update of its weights is the same; perhaps they are changed outside the optimizer's step in "
-        "only one run");
+    say("the last update of its weights is the same; perhaps they are changed outside the optimizer's step in only "
+        "one");
 }
 
 /// Names modules that ran since the last tensor that agrees, and only in one record.
@@ -376,8 +376,9 @@ bool Reasons::modules_between(const Tensor& a) {
         name == nullptr || std::any_of(other.tensors.begin(), other.tensors.end(),
                                        [&](const auto& each) { return each.is("output") && each.module == *name; });
     any = true;
-    say("'" + module.name + "' (" + module.type + (is_seen ? ") runs" : ") is seen") + " in between only in " +
-        record.called + (own.size() + theirs.size() == 1 ? function_of(other) : ""));
+    say("'" + module.name + "' (" + module.type +
+        (is_seen ? ") runs in between only in " : ") is seen in between only in ") + record.called +
+        (own.size() + theirs.size() == 1 ? function_of(other) : ""));
   };
   const auto is_pair = [&](const Module* one, const Module* other) {
     const std::string* name = alignment_.second(one->name);
@@ -439,7 +440,7 @@ void Reasons::of_gradient(const Tensor& a, const Tensor& b) {
   if ((a.sum_squares == 0) != (b.sum_squares == 0)) {
     say("it is 0 only in " + (a.sum_squares == 0 ? first_ : second_).called);
   } else if (factor_of(a, b, "it")) {
-    say("perhaps gradients are clipped, averaged or accumulated in only one run");
+    say("perhaps gradients are clipped, averaged or accumulated in only one");
   } else if (!order_of_elements(a, b) && !settings_of_module(a) && !has_runs) {
     say("the gradients of the outputs agree; perhaps it is changed between backward and the step of the optimizer");
   }
@@ -454,7 +455,7 @@ void Reasons::of_update(const Tensor& a, const Tensor& b) {
     Tensor left = b;
     for (std::size_t i = 0; i < left.values.size(); ++i) left.values[i] -= a.values[i];
     if (linear(*parameter, left, false)) {
-      say("the gradient is the same, and one update has a share of the weights: weight decay in only one run");
+      say("the gradient is the same, and one update has a share of the weights: weight decay in only one");
       return;
     }
   }

@@ -39,7 +39,7 @@ std::string key_of(uint64_t step, const std::string& what, const std::string& mo
 double number_of(const Json& json) {
   if (!json.is_string()) return json.get<double>();
   const auto named = replay::number_named(json.get<std::string>());
-  if (!named) throw Error("'" + json.get<std::string>() + "' is no number");
+  if (!named) throw Error("'" + json.get<std::string>() + "' is not a number");
   return *named;
 }
 
@@ -106,7 +106,7 @@ void take(const Json& line, Record& record) {
 
 void begin(const Json& line, Record& record) {
   if (!line.is_object() || line.value("kind", "") != "fingerprint")
-    throw Error("this is no file of fingerprints; those are written by the lens 'fingerprint' and by loupe_record.py");
+    throw Error("this is not a file of fingerprints; the lens 'fingerprint' and loupe_record.py write those");
   const int format = line.at("format").get<int>();
   if (format != fingerprint_format)
     throw Error("the fingerprints are of format " + std::to_string(format) + ", and this Loupe reads format " +
@@ -192,11 +192,11 @@ Record read_record(const std::string& path) {
     throw ConfigError(record.file + ": error: the file cannot be read: " + reason.code().message());
   } catch (const Json::parse_error& reason) {
     throw ConfigError(record.file + ":" + std::to_string(number) +
-                      ": error: the line is no line of fingerprints: it is not JSON, from character " +
+                      ": error: the line is not a line of fingerprints: it is not JSON, from character " +
                       std::to_string(reason.byte) + " on");
   } catch (const Json::exception&) {
     throw ConfigError(record.file + ":" + std::to_string(number) +
-                      ": error: the line is no line of fingerprints: something of it is missing, or is not of the " +
+                      ": error: the line is not a line of fingerprints: something of it is missing, or is not of the " +
                       "type that belongs there");
   } catch (const Error& reason) {
     throw ConfigError(record.file + ":" + std::to_string(std::max<std::size_t>(number, 1)) +
