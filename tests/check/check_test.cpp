@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"bootstrap", "bootstrap", {"it is built for ABI 2.0 and this is 1.", "rebuild it"}},
         Fault{"unknown_ids", "unknown_ids", {"get_extension(\"loupe.plugin\") is not null"}},
         Fault{"plugin", "plugin", {"it has no version; set loupe_plugin.version"}},
-        Fault{"note", "plugin", {"its note lacks the lens 'faulty_lens', so that no host finds it"}},
+        Fault{"note", "plugin", {"its note lacks the lens 'faulty_lens', so no host finds it"}},
         Fault{"functions", "functions", {"it lacks 'open'", "set it"}},
         Fault{"names", "names", {"'Ratio of all' is not snake_case; write it as 'my_option'"}},
         Fault{"help", "help", {"'ratio' has no help; describe it in one line"}},
@@ -361,7 +361,7 @@ TEST(Check, AnotherLibraryIsOnlyCheckedByTheFirstRules) {
   EXPECT_TRUE(contains(finished.output, "BROKEN  exports")) << finished.output;
   EXPECT_TRUE(contains(finished.output, "ok      links")) << finished.output;
   EXPECT_FALSE(contains(finished.output, "bootstrap")) << finished.output;
-  EXPECT_TRUE(contains(finished.output, "2 faults found; the other rules cannot be checked before\n"))
+  EXPECT_TRUE(contains(finished.output, "2 faults found; the other rules can be checked after a fix\n"))
       << finished.output;
 }
 

@@ -197,20 +197,20 @@ TEST_F(Compare, CallsNoRunTheBestWhereNoneCanBe) {
     return text.substr(0, text.find("\n\n"));
   };
   EXPECT_EQ(first_lines("a b"),
-            "only 'usual' has the loss train_loss, so that nothing compares with it\n"
-            "only 'other' has the loss loss, so that nothing compares with it");
+            "only 'usual' has the loss train_loss, so it is not compared\n"
+            "only 'other' has the loss loss, so it is not compared");
   EXPECT_EQ(first_lines("nan nan2"), "train_loss was finite in no run");
   EXPECT_EQ(first_lines("a same"), "best train_loss: 'usual' and 'same' with 0.03333");
   EXPECT_EQ(first_lines("a nan b"),
             "best train_loss: 'usual' with 0.03333 in epoch 3, of the 2 runs that have it\n"
-            "only 'other' has the loss loss, so that nothing compares with it");
+            "only 'other' has the loss loss, so it is not compared");
   Driver record(RECORD_PLUGIN);
   record.begin((folder / "none").string(), false, "none");
   record.begin_tick(1);
   record.end_tick();
   record.flush();
   EXPECT_EQ(first_lines("none").rfind("run   state", 0), 0u);
-  EXPECT_EQ(first_lines("none none"), "no run has a loss, so that none can be called the best");
+  EXPECT_EQ(first_lines("none none"), "no run has a loss, so no run is the best");
 }
 
 TEST_F(Compare, CallsNoRunBestWithSeveralTrainedLosses) {
@@ -225,7 +225,7 @@ TEST_F(Compare, CallsNoRunBestWithSeveralTrainedLosses) {
   }
   const std::string text = run(LOUPE_COMMAND + " compare .", folder).output;
   EXPECT_EQ(text.find("best"), text.find("best\n")) << text;
-  EXPECT_NE(text.find("Critic loss is trained beside others, so that its lowest value is not its best"),
+  EXPECT_NE(text.find("Critic loss is one of several trained losses, so its lowest value is not its best"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("0.5"), std::string::npos) << "the last values stay\n" << text;
@@ -239,7 +239,7 @@ TEST_F(Compare, PutsRunsWithoutTheLossLastAndNamesFewOfThoseThatAreEqual) {
   for (const std::string name : {"a", "b", "c", "d", "e"}) record_run(folder / ("3" + name), {name});
   const std::vector<std::string> lines = lines_of(run(LOUPE_COMMAND + " compare .", folder).output);
   ASSERT_GE(lines.size(), 11u);
-  EXPECT_EQ(lines[0], "only 'other' has the loss loss, so that nothing compares with it");
+  EXPECT_EQ(lines[0], "only 'other' has the loss loss, so it is not compared");
   EXPECT_EQ(lines[1], "best train_loss: 'a', 'b', 'c' and 2 more with 0.03333, of the 6 runs that have it");
   std::string order;
   for (std::size_t i = 4; i < 11; ++i) order += lines[i].substr(0, lines[i].find(' ')) + " ";

@@ -287,7 +287,7 @@ TEST_F(Diagnose, SaysBesideNoFindingsWhatTheRunDidNotObserve) {
 TEST_F(Diagnose, SaysThatAnOlderRecordHasNoFindings) {
   write(folder / "old", R"({"kind":"run","format":2,"name":"old"})"
                         "\n");
-  EXPECT_ENDS(diagnose("old", folder), 0, "older than findings are");
+  EXPECT_ENDS(diagnose("old", folder), 0, "was written before Loupe had findings");
 }
 
 TEST_F(Diagnose, ToleratesARecordThatWasCutOffAndRefusesAWrongOne) {

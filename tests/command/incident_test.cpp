@@ -143,7 +143,7 @@ TEST(ReplayOfAnIncident, RefusesOneThatIsNotWhole) {
   const fs::path folder = an_incident();
   const fs::path incident = folder / "incident-412";
   for (const char* visualizers : {"--visualizer csv", "--visualizer html --visualizer csv"}) {
-    EXPECT_ENDS(replay(std::string("incident-412 ") + visualizers, folder), 2, "or as a page by --visualizer html");
+    EXPECT_ENDS(replay(std::string("incident-412 ") + visualizers, folder), 2, "as a page, only by --visualizer html");
   }
   const std::string findings = read(incident / "findings.jsonl");
   for (const char* wrong : {R"({"kind":"finding","rule":"dead_units"})", R"({"kind":"tick","epoch":1,"step":2})"}) {

@@ -95,7 +95,7 @@ TEST(FullDisk, IsReportedByCommandsThatWriteToStandardOutput) {
   const Finished full = run(LOUPE_COMMAND + " list >/dev/full", fresh_folder());
   EXPECT_EQ(full.exit_code, 1);
   EXPECT_EQ(full.output,
-            "loupe: error: standard output takes no more, so that a part of this is missing; is the disk full?\n");
+            "loupe: error: standard output accepts no more, so a part of this is missing; is the disk full?\n");
 }
 
 /// Runs a command on a terminal that reads a record for longer than a second.

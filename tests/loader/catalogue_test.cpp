@@ -81,7 +81,7 @@ TEST(Catalogue, AnIncompleteLibraryIsAProblem) {
 TEST(Catalogue, APluginThatCannotBeUsedIsAProblemThatSaysWhyAndTheRemedy) {
   const std::pair<const char*, const char*> told[] = {
       {"no_entry",
-       " is no Loupe plugin: it does not export loupe_plugin_entry; close the plugin's source with LOUPE_PL"},
+       " is not a Loupe plugin: it does not export loupe_plugin_entry; close the plugin's source with LOUPE_PL"},
       {"newer_major", " was built for ABI 2.3, this host has 1.0; update Loupe, or rebuild the plugin against this "},
       {"older_major", " was built for ABI 0.9, this host has 1.0; rebuild the plugin against this Loupe's SDK"},
       {"wrong_magic", " exports loupe_plugin_entry without Loupe's mark; rebuild it against loupe/plugin.h"},

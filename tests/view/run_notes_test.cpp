@@ -68,10 +68,10 @@ TEST(RunNotes, RefuseInvalidChanges) {
            "{\"tags\": [\"" + std::string(65, 'x') + "\"]}", "{\"tags\": [" + many + "]}", R"({"note": null})",
            "{\"note\": \"" + std::string(4097, 'x') + "\"}", R"({"archived": "yes"})", R"({"other": 1})",
            std::string(30000, '[')}) {
-    EXPECT_EQ(refusal(file, wrong).find("400 this cannot be said of a run: "), 0u) << wrong;
+    EXPECT_EQ(refusal(file, wrong).find("400 this cannot be stored for a run: "), 0u) << wrong;
   }
   EXPECT_EQ(refusal(file, R"({"tags": ["a b"]})"),
-            "400 this cannot be said of a run: a tag is a word of at most 64 bytes, without spaces and commas");
+            "400 this cannot be stored for a run: a tag is a word of at most 64 bytes, without spaces and commas");
 }
 
 TEST(RunNotes, DoNotChangeAFileOfAnotherFormat) {
@@ -81,7 +81,7 @@ TEST(RunNotes, DoNotChangeAFileOfAnotherFormat) {
     EXPECT_THROW(notes_in(file), Error);
     const std::string why = refusal(file, R"({"note": "x"})");
     EXPECT_EQ(why.substr(0, 4), "409 ");
-    EXPECT_NE(why.find("mend or remove it"), std::string::npos) << why;
+    EXPECT_NE(why.find("repair or remove it"), std::string::npos) << why;
   }
   // Links are neither read nor written, and no request waits for the other end of a pipe.
   fs::remove(file);

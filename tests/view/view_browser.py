@@ -727,7 +727,7 @@ class Notes(Viewing):
         self.serve()
         self.edit("adam", "lost")
         self.wait("return !document.getElementById('notes-fault').hidden")
-        self.assertIn("cannot be read: it is no file; mend or remove it", self.find("#notes-fault").text)
+        self.assertIn("cannot be read: it is not a file; repair or remove it", self.find("#notes-fault").text)
         self.assertEqual(self.find("#notes-tags").get_attribute("value"), "lost")
         self.find("#notes-cancel").click()
         self.assertEqual(self.all(".tag"), [])
@@ -768,7 +768,7 @@ class Notes(Viewing):
         self.wait("return document.getElementById('hint').textContent.includes('cannot be read')")
         self.put("new", beginning("new", self.START))
         self.wait("return document.getElementById('status').textContent.includes('6 runs')")
-        self.assertIn("sweep/adam/notes.json' cannot be read: it is no file", self.find("#hint").text)
+        self.assertIn("sweep/adam/notes.json' cannot be read: it is not a file", self.find("#hint").text)
         self.row("live").find_element(By.CSS_SELECTOR, ".tick input").click()
         self.assertEqual(self.find("#hint").text, "")
         # The browser logs the status of the answer, so clear its log.

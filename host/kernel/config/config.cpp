@@ -102,8 +102,8 @@ void check_history(const OptionSet& set, const YAML::Node& written, Diagnostics&
 void check_master_rank(const YAML::Node& attach, Diagnostics& diagnostics) {
   if (!attach.IsMap() || !attach["master_rank"].IsDefined()) return;
   diagnostics.error(attach["master_rank"],
-                    "attach.master_rank was removed: processes that a launcher started together are one run, which "
-                    "rank 0 shows; write 'ranks: off' at the top if each is a separate run");
+                    "attach.master_rank no longer exists: processes that a launcher started together are one run, "
+                    "which rank 0 shows; write 'ranks: off' at the top if each is a separate run");
   diagnostics.throw_if_any();
 }
 

@@ -230,7 +230,7 @@ void Catalogue::add_component(const loupe_component* component, const PluginLibr
   for (const loupe_option* option : OptionTable{component->options, component->option_count}) {
     if (is_known_type(option->type)) continue;
     log(LOUPE_LOG_WARNING, where + " has the option '" + option->name +
-                               "', whose type needs a newer Loupe, so that it stays unset; update Loupe to set it");
+                               "', whose type needs a newer Loupe, so it stays unset; update Loupe to set it");
   }
   add_entry({kind, component, &library, place});
 }

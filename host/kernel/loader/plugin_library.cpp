@@ -42,7 +42,7 @@ PluginLibrary open_plugin(const std::string& file) {
   }
   if (!library->has(LOUPE_ENTRY_SYMBOL)) {
     throw Error("'" + file +
-                "' is no Loupe plugin: it does not export " LOUPE_ENTRY_SYMBOL
+                "' is not a Loupe plugin: it does not export " LOUPE_ENTRY_SYMBOL
                 "; close the plugin's source with LOUPE_PLUGIN(...), or take the file out of the plugin path");
   }
   PluginLibrary opened = read_entry(library->get<const loupe_entry>(LOUPE_ENTRY_SYMBOL), file);

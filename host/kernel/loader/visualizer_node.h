@@ -22,10 +22,10 @@ class VisualizerState {
                               function == offsetof(loupe_visualizer, histogram) ||
                               function == offsetof(loupe_visualizer, end_tick);
     const char* fault = nullptr;
-    // A visualizer without `begin` counts as begun from its creation on.
-    if (is_of_a_tick && !in_tick_) fault = "gets data of a tick outside of a tick";
+    // A visualizer without begin is begun from its creation on.
+    if (is_of_a_tick && !in_tick_) fault = "receives data of a tick outside of a tick";
     if (function == offsetof(loupe_visualizer, begin_tick) && in_tick_) fault = "begins a tick within a tick";
-    if (ended_ && function != offsetof(loupe_visualizer, begin)) fault = "gets data after its end";
+    if (ended_ && function != offsetof(loupe_visualizer, begin)) fault = "receives data after its end";
     if (fault != nullptr) break_contract(std::string(speaker) + " " + fault);
   }
   void after(std::size_t function, loupe_status status) {

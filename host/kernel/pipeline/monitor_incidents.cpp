@@ -89,8 +89,8 @@ std::string Monitor::write_incident(const std::string& how, const std::string& w
 std::string Monitor::dump(const std::string& why) {
   if (!has_own_folder()) {
     log(LOUPE_LOG_WARNING, "dump(\"" + why +
-                               "\") writes nothing, because the run has no folder of its own; give it one in the "
-                               "configuration: run: {dir: runs/NAME}");
+                               "\") writes nothing, because the run has no folder; give it one in the configuration: "
+                               "run: {dir: runs/NAME}");
     return "";
   }
   keep_incidents();

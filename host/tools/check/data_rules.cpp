@@ -355,7 +355,8 @@ void check_messages(const Subject& subject) {
         throw Broken(answer.function + " fails with status " + std::to_string(answer.status) +
                      " and says nothing; write one sentence into its loupe_error");
       if (answer.message.size() >= capacity)
-        throw Broken(answer.function + " leaves a message without an end in a buffer of " + std::to_string(capacity));
+        throw Broken(answer.function + " leaves a message without a terminating null in a buffer of " +
+                     std::to_string(capacity));
     }
   }
 }

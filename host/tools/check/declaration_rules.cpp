@@ -41,7 +41,7 @@ void check_note(const Subject& subject) {
   }
   for (const auto& [kind, name] : offered) {
     if (noted.count({kind, name}) == 0)
-      throw Broken(std::string("its note lacks the ") + kind_name(kind) + " '" + name + "', so that no host finds it");
+      throw Broken(std::string("its note lacks the ") + kind_name(kind) + " '" + name + "', so no host finds it");
   }
   for (const auto& [kind, name] : noted) {
     if (offered.count({kind, name}) == 0)

@@ -101,7 +101,7 @@ bool check_plugins(const Check& command, std::ostream& out) {
   } else {
     out << (broken == 0 ? "every rule is kept"
                         : std::to_string(broken) + (broken == 1 ? " fault" : " faults") + " found" +
-                              (complete ? "" : "; the other rules cannot be checked before"))
+                              (complete ? "" : "; the other rules can be checked after a fix"))
         << "\n";
   }
   return broken == 0;

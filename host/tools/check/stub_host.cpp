@@ -256,7 +256,8 @@ struct StubWiring {
   }
 
   static loupe_status subscribe(void* self, const loupe_subscription* subscription, loupe_error* error) {
-    if (!of(self).host().expect("subscribe", {Phase::opening})) return refuse(error, "subscribe comes out of turn");
+    if (!of(self).host().expect("subscribe", {Phase::opening}))
+      return refuse(error, "subscribe is called at the wrong time");
     if (subscription->tap == 0) of(self).host().complain("subscribes to no tap");
     const uint32_t tap = subscription->tap;
     if (tap >= LOUPE_TAP_DRAFTS) {
@@ -271,7 +272,7 @@ struct StubWiring {
     return LOUPE_OK;
   }
   static loupe_status emit(void* self, const loupe_event*, loupe_error* error) {
-    if (!of(self).host().expect("emit", {Phase::event})) return refuse(error, "emit comes out of turn");
+    if (!of(self).host().expect("emit", {Phase::event})) return refuse(error, "emit is called at the wrong time");
     return LOUPE_OK;
   }
 
@@ -308,7 +309,7 @@ struct StubWiring {
   static loupe_status watch(void* self, const loupe_watch* watch, loupe_source** source, loupe_error* error) {
     Session& session = of(self);
     if (!session.host().expect("watch", {Phase::attaching, Phase::visiting}))
-      return refuse(error, "watch comes out of turn");
+      return refuse(error, "watch is called at the wrong time");
     if (watch->gatherer == nullptr) return refuse(error, "watch names no gatherer");
     if (const std::string wrong = misspelt(*session.subject_.plugin, watch->gatherer); !wrong.empty())
       return refuse(error, wrong.c_str());
@@ -375,7 +376,7 @@ struct StubWiring {
 
   static loupe_status rest(void* self, loupe_source* source, uint32_t what, loupe_error* error) {
     if (!of(self).host().expect("rest", {Phase::attaching, Phase::visiting, Phase::stepping, Phase::reporting}))
-      return refuse(error, "rest comes out of turn");
+      return refuse(error, "rest is called at the wrong time");
     if (source == nullptr || watched(source).forgotten)
       of(self).host().complain("lets a source rest that is null, or whose module is forgotten");
     if ((what & LOUPE_REST_DRAFTS) != 0) StubHost::note_draft("LOUPE_REST_DRAFTS");
@@ -391,7 +392,7 @@ struct StubWiring {
   template <class Told, class Check>
   static loupe_status told(void* self, const Told* what, const char* function, std::initializer_list<Phase> phases,
                            loupe_error* error, Check&& check) {
-    if (!of(self).host().expect(function, phases)) return refuse(error, "the sink is used out of turn");
+    if (!of(self).host().expect(function, phases)) return refuse(error, "the sink is used at the wrong time");
     of(self).has_shown_ |= !std::is_same_v<Told, loupe_tag>;
     try {
       if (what == nullptr) throw Error("it is null");

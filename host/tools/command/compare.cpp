@@ -359,13 +359,13 @@ void tell_best(const std::string& loss, const Names& names, const Results& resul
   const std::set<std::size_t> runs = best_runs(loss, results);
   for (const std::size_t run : runs) best.push_back(names[run]);
   if (having.size() == 1) {
-    out << "only " << in_quotes(having.front()) << " has the loss " << shown << ", so that nothing compares with it\n";
+    out << "only " << in_quotes(having.front()) << " has the loss " << shown << ", so it is not compared\n";
   } else if (best.empty()) {
     const bool is_one_of_several = std::any_of(results.begin(), results.end(), [&](const RunSummary& each) {
       return each.loss(loss) != nullptr && each.loss(loss)->is_one_of_several;
     });
     out << shown
-        << (is_one_of_several ? " is trained beside others, so that its lowest value is not its best\n"
+        << (is_one_of_several ? " is one of several trained losses, so its lowest value is not its best\n"
                               : " was finite in no run\n");
   } else {
     const auto [lowest, epoch] = *results[*runs.begin()].loss(loss)->lowest;
@@ -380,7 +380,7 @@ void tell_best(const Names& names, const Results& results, std::ostream& out) {
   const Names losses = loss_names(results);
   if (names.size() < 2) return;
   for (const std::string& loss : losses) tell_best(loss, names, results, out);
-  if (losses.empty()) out << "no run has a loss, so that none can be called the best\n";
+  if (losses.empty()) out << "no run has a loss, so no run is the best\n";
 }
 
 std::vector<Setting> settings_of(const Results& results) {
@@ -630,7 +630,7 @@ Compare::Played Compare::play(const std::vector<ComponentConfig>& chosen, Reader
 Compare::Played Compare::play_until_ended(const Catalogue& catalogue, const VisualizerArguments& arguments,
                                           const ComponentConfig& html, const Names& files, const Names& shown) const {
   if (arguments.names != Names{"html"}) {
-    throw UsageError("--follow writes the same files again and again, which only suits a report; leave out " +
+    throw UsageError("--follow rewrites its files, which works only for a report; leave out " +
                      std::string("--follow, or every --visualizer but html"));
   }
   const fs::path report = fs::path(folder_of(0, shown)) / Options(html.options->get()).get<std::string>("path");

@@ -192,17 +192,17 @@ const Entries& examples_of(const std::string& command) {
       {"list",
        {{"loupe list", "Lists every lens, visualizer, gatherer and preprocessor."},
         {"loupe list --loaded runs/digits", "Lists what that run loaded: components, plugins and drafts."}}},
-      {"describe", {{"loupe describe health", "Tells the options of the lens 'health' and their defaults."}}},
+      {"describe", {{"loupe describe health", "Prints the options of the lens 'health' and their defaults."}}},
       {"explain",
        {{"loupe explain dead_units", "Explains the rule, its thresholds, and its possible causes."},
         {"loupe explain 'Weight Norm'", "Explains what the plot shows, and what is healthy."}}},
-      {"validate", {{"loupe validate loupe.yaml", "Says whether the configuration is right, and if not, where."}}},
-      {"check", {{"loupe check build/my_lens.so", "Holds a plugin to the rules of the boundary."}}},
-      {"new", {{"loupe new lens gradient_noise", "Makes the folder of a new lens with its test."}}},
+      {"validate", {{"loupe validate loupe.yaml", "Checks the configuration and lists its errors."}}},
+      {"check", {{"loupe check build/my_lens.so", "Checks a plugin against the rules of the boundary."}}},
+      {"new", {{"loupe new lens gradient_noise", "Creates the folder of a new lens with its test."}}},
       {"replay",
        {{"loupe replay loupe-runs/digits --visualizer html --out again", "Makes the report of a run again."},
         {"loupe replay loupe-runs/digits/incident-412", "Shows the last steps before a finding."}}},
-      {"merge", {{"loupe merge runs/digits", "Puts the ranks of a run together."}}},
+      {"merge", {{"loupe merge runs/digits", "Merges the ranks of a run."}}},
       {"compare",
        {{"loupe compare runs", "Prints which run in a folder is best, and the differences."},
         {"loupe compare runs --out compared", "Writes a report of all of them, too."}}},
@@ -244,7 +244,7 @@ std::string last_sections(const std::string& command) {
   }
   return text + entry_list("ENVIRONMENT",
                            {{"LOUPE_PLUGIN_PATH", "Folders and files to search for plugins, with colons between."},
-                            {"NO_COLOR", "Where it is set, nothing is printed in colors."}});
+                            {"NO_COLOR", "If it is set, nothing is printed in colors."}});
 }
 
 std::string page_of(const CommandHelp& command, const std::vector<CommandHelp>& all, const std::string& date) {
@@ -283,16 +283,15 @@ std::string option_entries(const OptionTable& table) {
 
 /// The page of the configuration's keys, as the host declares them and `loupe describe config` prints them.
 std::string configuration_page(const std::string& date) {
-  std::string page =
-      ".TH LOUPE.YAML 5 " + date +
-      " \"Loupe " LOUPE_VERSION
-      "\" \"Loupe\"\n.SH NAME\nloupe.yaml \\- what Loupe measures, and which visualizers show it\n.SH DESCRIPTION\n"
-      "A YAML file, which a trainer reads by its inspector, and " +
-      bold("loupe run") + " by " + bold("--config") +
-      ".\nIt may have any name. All keys may be left out but those of the components.\n";
+  std::string page = ".TH LOUPE.YAML 5 " + date +
+                     " \"Loupe " LOUPE_VERSION
+                     "\" \"Loupe\"\n.SH NAME\nloupe.yaml \\- what Loupe measures, and what shows it\n.SH DESCRIPTION\n"
+                     "A YAML file, which a trainer reads by its inspector, and " +
+                     bold("loupe run") + " by " + bold("--config") +
+                     ".\nIt may have any name. All keys may be left out but those of the components.\n";
   page += entry_list("KEYS", {{"loupe", "The version of this form, 1."},
                               {"lenses", "What to measure and judge: a list of names, or of names with their options"},
-                              {"visualizers", "Who shows that: a list of the same form"},
+                              {"visualizers", "What shows that: a list of the same form"},
                               {"plugins", "A map, in which path names folders and files to search for components"},
                               {"ranks",
                                "How the processes of a run are compared: auto, off, or a map with store, timeout and "

@@ -143,8 +143,8 @@ void Learn::run(std::ostream& out, std::ostream& errors) const {
   tell_lacking(learned, errors);
   constexpr std::size_t few = 3;
   if (runs.size() < few)
-    errors << "loupe: warning: little can be learned from only " << runs.size() << (runs.size() == 1 ? " run" : " runs")
-           << ", so the baseline is wide; give it " << few << " or more\n";
+    errors << "loupe: warning: " << runs.size() << (runs.size() == 1 ? " run is" : " runs are")
+           << " too few to learn much from, so the baseline is wide; give it " << few << " or more\n";
   const health::Baseline baseline = health::Baseline::of(runs, shares);
   write(file, baseline.text());
   out << "wrote " << file << ": " << baseline.series_count() << " series of " << runs.size()

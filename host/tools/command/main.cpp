@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
   auto* documenting = app.add_subcommand("document", "Write the manual's pages and the completion of shells");
   documenting->group("");
   documenting->add_option("folder", file, "Where to")->required()->type_name("FOLDER");
-  documenting->add_option("--date", date, "That the pages bear, as in 2026-01-31")->required()->type_name("DATE");
+  documenting->add_option("--date", date, "Date on the pages, for example 2026-01-31")->required()->type_name("DATE");
   const int count = trace.take_program(run.take_program(argc, argv), argv);
   return loupe::answer_command_line(app, count, argv, [&](loupe::Outputs& outputs) {
     auto& [out, unwrapped, errors] = outputs;
@@ -139,7 +139,7 @@ int main(int argc, char** argv) {
     if (replaying->parsed()) return replay.run(catalogue, unwrapped, errors), 0;
     if (merging->parsed()) return merge.run(catalogue, paths, out, errors), 0;
     if (comparing->parsed()) return compare.run(catalogue, out, errors);
-    if (as_schema && name != "config") throw loupe::UsageError("--schema is of 'config', not of '" + name + "'");
+    if (as_schema && name != "config") throw loupe::UsageError("--schema is for 'config', not for '" + name + "'");
     if (as_schema) return loupe::write_schema(catalogue, unwrapped), 0;
     return loupe::describe_component(catalogue, name, out, errors) ? 0 : exit_invalid;
   });

@@ -145,7 +145,7 @@ class RankSearch {
     if (!has_rank_0())
       throw UsageError("rank 0 of " + std::to_string(ranks_.front().run.world_size) + " is missing beside " +
                        name_of(ranks_.front()) +
-                       "; name its folder, too, for the model, the settings and the findings are in its record");
+                       "; name its folder, too: the model, the settings and the findings are in its record");
   }
 
   void find_others() {
@@ -431,9 +431,9 @@ void tell_plugins(const Config& config, std::ostream& errors) {
   add(written);
   if (written.IsSequence()) std::for_each(written.begin(), written.end(), add);
   if (!paths.empty())
-    errors << "loupe: plugins.path of the run's configuration names " << paths
-           << ", which is not opened, as anybody may have written it; if your own plugins are there, give it by "
-              "--plugins\n";
+    errors
+        << "loupe: plugins.path of the run's configuration names " << paths
+        << ", which is not opened, as anybody may have written it; if it has plugins of yours, give it by --plugins\n";
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ void New::run(std::ostream& out) const {
   }
   if (!is_snake_case(name_)) {
     throw UsageError("'" + name_ +
-                     "' is no name for a component: write it in snake_case, in small letters, digits and single "
+                     "' is not a name for a component: write it in snake_case, in small letters, digits and single "
                      "underscores, beginning with a letter, such as output_range");
   }
   const fs::path folder = folder_.empty() ? fs::path(name_) : fs::path(folder_);
@@ -140,8 +140,8 @@ void New::run(std::ostream& out) const {
   catalogue.add_standard_paths();
   const std::vector<std::string> taken = catalogue.names(kind->second.kind);
   if (std::find(taken.begin(), taken.end(), name_) != taken.end()) {
-    out << "note: there is a " << kind_ << " '" << name_
-        << "' already; of two with one name the one found first is used, so one of its own is better\n";
+    out << "note: a " << kind_ << " '" << name_
+        << "' exists already; of two with one name, the one found first is used, so another name is better\n";
   }
 }
 

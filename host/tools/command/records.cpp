@@ -218,7 +218,7 @@ std::optional<RecordLine> ranks_differ(const std::vector<RankSettings>& ranks, d
   line.state = LOUPE_FINDING_RAISED;
   line.rule = "ranks_differ";
   line.message = message;
-  line.advice = "start all ranks with the same program, configuration and settings, or see why each has its own";
+  line.advice = "start all ranks with the same program, configuration and settings, or check why they differ";
   line.source = "loupe diagnose";
   line.id = finding_number(line.source, line.rule, "", "");
   line.value = line.threshold = NAN;

@@ -143,7 +143,7 @@ IncidentFiles read_incident(const std::string& folder) {
   const fs::path path(folder);
   IncidentFiles files;
   files.about = read_json(path / "about.json");
-  if (text_of(files.about, "kind") != "incident") fail(path / "about.json", "this is of no incident");
+  if (text_of(files.about, "kind") != "incident") fail(path / "about.json", "this does not belong to an incident");
   if (number_of(files.about, "format") != std::to_string(format)) {
     fail(path / "about.json", "this incident is of format " + number_of(files.about, "format") +
                                   ", and this Loupe reads format " + std::to_string(format));
@@ -553,7 +553,7 @@ void Replay::replay_incident(const Catalogue& catalogue, std::ostream& out) cons
   if (visualizers.names.empty()) return show_incident(record, out);
   if (visualizers.names != std::vector<std::string>{"html"}) {
     throw UsageError("'" + record +
-                     "' is an incident's folder, which can only be shown as text, or as a page by --visualizer html");
+                     "' is an incident's folder, which is shown as text, or as a page, only by --visualizer html");
   }
   const auto chosen = choose_visualizers(visualizers, catalogue);
   OutputFiles written("replay", visualizers.force);

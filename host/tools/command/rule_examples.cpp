@@ -77,7 +77,7 @@ for (auto& batch : *loader) {
   auto loss = step(batch);
   total += loss.item<double>();
 })",
-         "warning; the graphs of past steps are kept, so that memory grows with each step"},
+         "warning; the graphs of past steps are kept, so memory grows with each step"},
     };
     for (const health::Rule& rule : health::rules())
       all->push_back({rule.name, rule.lines_with('-'), rule.lines_with('+')});

@@ -69,7 +69,7 @@ std::string what_hinders(const fs::path& file) {
   NeededLibraries needed;
   if (!read_needed_libraries(file.c_str(), needed)) return "";
   if (needed.is_other_class) return "it is built for another processor than Loupe";
-  if (!needed.is_dynamic) return "it is linked statically, so that nothing can be preloaded";
+  if (!needed.is_dynamic) return "it is linked statically, so nothing can be preloaded";
   for (int i = 0; i < needed.count; ++i) {
     const std::string_view library = needed.names[i];
     // GCC's and clang's runtimes. Only UndefinedBehaviorSanitizer's, which is not listed, accepts preloaded libraries.

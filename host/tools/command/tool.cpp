@@ -88,8 +88,8 @@ int answer_command_line(CLI::App& app, int count, char** arguments, const std::f
     app.parse(count, arguments);
     const int code = answer(outputs);
     if (outputs.wrapped.flush()) return code;
-    outputs.errors << "loupe: error: standard output takes no more, so that a part of this is missing; "
-                      "is the disk full?\n";
+    outputs.errors
+        << "loupe: error: standard output accepts no more, so a part of this is missing; is the disk full?\n";
     return 1;
   } catch (const CLI::ParseError& e) {
     return app.exit(e, outputs.wrapped, outputs.errors) == 0 ? 0 : exit_invalid;

@@ -80,7 +80,7 @@ std::string RunPlayer::play(const std::string& name, const std::string& director
 }
 
 void RunPlayer::take_run() {
-  if (is_in_epoch()) record().fail("a run goes on here, before the end of epoch " + epoch_text(epoch()));
+  if (is_in_epoch()) record().fail("a run continues here, before the end of epoch " + epoch_text(epoch()));
   show_events();
   findings().go_on();
   lend_run(parse_run_line(record().text()), name_, [&](loupe_run told) {

@@ -124,7 +124,7 @@ double folded(double into, double other, uint32_t aggregation, uint64_t count) {
     case LOUPE_DRAFT_FOLD_MIN:
       return std::isnan(other) || other < into ? other : into;
     default:
-      throw Error("tensors are folded into their sum, mean, max or min only", LOUPE_UNSUPPORTED);
+      throw Error("tensors can only be folded into their sum, mean, max or min", LOUPE_UNSUPPORTED);
   }
 }
 

@@ -71,7 +71,7 @@ const char* phrase_of(int status) {
 }
 
 [[noreturn]] void refuse_malformed() {
-  throw Refusal{400, "this is no valid HTTP request; open the address that loupe view printed in a browser"};
+  throw Refusal{400, "this is not a valid HTTP request; open the address that loupe view printed in a browser"};
 }
 
 /// Cuts the text at the first `separator` and returns the part before it; returns all of it if there is no separator.

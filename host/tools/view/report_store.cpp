@@ -24,7 +24,7 @@ constexpr off_t largest_page = off_t{512} << 20;
 std::string page_in(const fs::path& file) try {
   const Descriptor page(file, O_RDONLY | O_NOFOLLOW);
   const struct stat status = page.status();
-  if (!S_ISREG(status.st_mode)) throw Error("'" + file.string() + "' is no file");
+  if (!S_ISREG(status.st_mode)) throw Error("'" + file.string() + "' is not a file");
   if (status.st_size > largest_page) throw Error("'" + file.string() + "' is too large for a browser");
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   std::size_t done = 0;

@@ -68,7 +68,7 @@ void take(const Json& object, RunNotes& notes) {
 Json file_of(const fs::path& file) try {
   const Descriptor opened(file, O_RDONLY | O_NOFOLLOW);
   const struct stat status = opened.status();
-  if (!S_ISREG(status.st_mode)) throw Error("it is no file");
+  if (!S_ISREG(status.st_mode)) throw Error("it is not a file");
   std::string text;
   while (text.size() <= largest_file && read_piece(opened.get(), text, largest_file)) {
   }
@@ -100,7 +100,7 @@ RunNotes change_notes(const fs::path& file, std::string_view change) {
     whole = file_of(file);
     take(whole, notes);
   } catch (const Error& e) {
-    throw Refusal{409, "'" + file.string() + "' cannot be read: " + e.what() + "; mend or remove it"};
+    throw Refusal{409, "'" + file.string() + "' cannot be read: " + e.what() + "; repair or remove it"};
   }
   try {
     const Json wanted = object_in(change);
@@ -111,7 +111,7 @@ RunNotes change_notes(const fs::path& file, std::string_view change) {
     }
     take(wanted, notes);
   } catch (const Error& e) {
-    throw Refusal{400, std::string("this cannot be said of a run: ") + e.what()};
+    throw Refusal{400, std::string("this cannot be stored for a run: ") + e.what()};
   }
   put_notes(whole, notes);
   // Do not create the folder again if it was removed meanwhile.

@@ -101,7 +101,7 @@ class Answers {
       return answer;
     }
     if (!gate_.takes_host(request.host)) {
-      throw Refusal{403, "this server is reached under the address that it printed, and no other name"};
+      throw Refusal{403, "open the address that this server printed; it answers to no other name"};
     }
     const std::string token = request.parameter("token");
     if (!gate_.takes_token(token, request.cookies)) {
@@ -172,10 +172,10 @@ class Answers {
   /// for permission, which is never given.
   Answer changed(const Request& request) {
     if (!gate_.takes_origin(request.origin, request.host)) {
-      throw Refusal{403, "tags and notes are taken from pages of this server, not from those of others"};
+      throw Refusal{403, "only pages of this server may change tags and notes"};
     }
     if (!is_json(request.content_type)) {
-      throw Refusal{415, "tags and notes are taken as JSON; send the header Content-Type: application/json"};
+      throw Refusal{415, "tags and notes must be JSON; send the header Content-Type: application/json"};
     }
     const RunNotes notes = [&] {
       const std::lock_guard lock(changing_);
