@@ -158,7 +158,7 @@ class Alert : public Visualizer {
   void begin(const Run& run) override {
     run_ = run.name;
     directory_ = run.directory;
-    if (command_.empty()) host_.warn("no command is given, so that nothing is run; set its option run");
+    if (command_.empty()) host_.warn("no command is given, so nothing is run; set its option run");
   }
   void begin_tick(const Tick&) override {}
   void row(const Row&) override {}

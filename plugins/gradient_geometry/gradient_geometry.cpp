@@ -31,9 +31,9 @@ class ParameterGradientGeometry : public GeometryLens {
                      {"Whether a parameter's gradient points where it pointed at the step before: the cosine "
                       "between both, from -1 to 1.",
                       "Slightly above 0; near 1 in the first steps only, or with very large batches.",
-                      "Near 1 for long: steps agree and are small, so that the learning rate may be raised. Below "
-                      "0: steps go to and fro; lower the learning rate or the momentum. About 0: mostly noise; a "
-                      "larger batch or more momentum averages it out."}),
+                      "Near 1 for long: steps agree and are small, so the learning rate may be raised. Below 0: steps "
+                      "go to and fro; lower the learning rate or the momentum. About 0: mostly noise; a larger batch "
+                      "or more momentum averages it out."}),
         gatherer_(gradient_gatherer(options)) {}
 
   void visit(const Module& module) override {

@@ -239,12 +239,12 @@ void Health::follow_recovery(Model& model) {
 void Health::tell_lone_loss(const Judge& judge) {
   if (watched_.first_non_finite.is_taken() || !std::exchange(loss_is_bad_, false) || loss_was_unseen_ || any_broken())
     return;
-  Observation seen{.message = sentence(losses_.shown(*losses_.non_finite),
-                                       " is NaN or Inf, while all measured outputs and gradients are finite"),
-                   .advice =
-                       "check the divisions and logarithms in the loss; a mean over no samples, as of an "
-                       "empty batch, is NaN",
-                   .tag = "Loss"};
+  Observation seen{
+      .message = sentence(losses_.shown(*losses_.non_finite),
+                          " is NaN or Inf, while all measured outputs and gradients are finite"),
+      .advice =
+          "check the divisions and logarithms in the loss; a mean over no samples, such as an empty batch, is NaN",
+      .tag = "Loss"};
   add_makers(makers_of_loss(), seen);
   add_growth(seen, nullptr);
   judge.by(rule_named(non_finite)).tell(seen);

@@ -162,8 +162,8 @@ class Histograms : public Lens {
         "How many elements of each gradient have which magnitude, summed over the epoch: a bin for "
         "each factor of 2 and each sign, zeros in the middle.",
         "One hill for each sign that moves inwards slowly as the loss settles.",
-        "Most below 1e-7: gradients vanish, and half precision loses them; scale the loss. A tail of "
-        "very large ones: clip gradients. A pile at 0: units that get no gradient."};
+        "Most below 1e-7: gradients vanish, and half precision loses them; scale the loss. A tail of very large ones: "
+        "clip gradients. A pile at 0: units that get no gradient."};
   }
   static Explanation parameter_explained() {
     return {

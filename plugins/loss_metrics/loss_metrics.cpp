@@ -152,8 +152,8 @@ class LossMetrics : public Lens {
   static Explanation metrics_explained() {
     return {"The trainer's own metrics: each one that it pushed, as a mean over the epoch.",
             "Better from epoch to epoch, in step with the loss.",
-            "Where the loss gets better and a metric does not, the loss does not measure what you want: "
-            "check whether classes are unequal, or whether both use the same data."};
+            "If the loss gets better and a metric does not, the loss does not measure what you want: check whether "
+            "classes are unequal, or whether both use the same data."};
   }
   /// If losses and metrics share a plot, it is explained as a plot of losses.
   void introduce_metrics(Report& report) const {

@@ -99,8 +99,7 @@ class Memory : public Lens {
          "what allocators keep for later. Nothing is estimated; memory of a device that no tensor has is not seen.",
          "Level after the first epochs. Adam's state is twice the parameters.",
          "If what is kept for backward is most of it: smaller batches with gradients added up, lower precision, or "
-         "checkpoints for the layers that keep most. If the process alone grows: something is kept from step to "
-         "step."});
+         "checkpoints for the layers that keep most. If only the process grows: something is kept from step to step."});
     style.big = style.annotate = true;
     style.unit = "MiB";
     style.y_minimum = 0;
@@ -113,7 +112,7 @@ class Memory : public Lens {
          "what a checkpoint of the layer would save, and its output, which the layer behind it may need anyway. "
          "Measured in one step, by the memory of what LibTorch's operators gave.",
          "In proportion to the outputs' sizes.",
-         "Make checkpoints of the layers that keep most and compute quickly, as activations and normalizations."});
+         "Make checkpoints of the layers that keep most and compute quickly, such as activations and normalizations."});
     style.unit = "MiB";
     style.y_minimum = 0;
     return style;

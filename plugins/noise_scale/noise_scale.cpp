@@ -128,7 +128,7 @@ class NoiseScale : public Lens {
   static constexpr const char* help =
       "the batch size up to which larger batches save steps, from summed gradients or ranks";
   static std::vector<const char*> gives() {
-    return {"Gradient Noise Scale: the critical batch size, in samples, or in backward passes where no batch is seen"};
+    return {"Gradient Noise Scale: the critical batch size, in samples, or in backward passes if no batch is seen"};
   }
   static constexpr const char* example = "noise_scale: {batch_size: 32}";
   static std::vector<Option> options() {

@@ -63,8 +63,8 @@ class OutputActivation : public Lens {
         "of units that are 0 for every sample of a batch.",
         "For ReLU an activation rate between 0.2 and 0.8 and a death rate below 0.1; smooth "
         "activations are all active.",
-        "Dead units learn nothing, for no gradient passes them: lower the learning rate, begin with "
-        "smaller biases, or use LeakyReLU, GELU or SiLU."};
+        "Dead units learn nothing, because no gradient passes them: lower the learning rate, begin with smaller "
+        "biases, or use LeakyReLU, GELU or SiLU."};
   }
 
   static constexpr const char* tag = "Output Activations";

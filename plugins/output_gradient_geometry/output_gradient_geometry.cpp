@@ -31,9 +31,9 @@ class OutputGradientGeometry : public GeometryLens {
                       "towards them: they explode; normalize, initialize smaller, or clip gradients."},
                      {"Whether the gradient at a layer's output points where it did in the batch before: the cosine "
                       "between both, from -1 to 1.",
-                      "Near 0, for each batch holds other samples.",
-                      "Near 1 for long: every batch asks for the same change; see whether the data are shuffled, "
-                      "and whether a bias is far off."}),
+                      "Near 0, because each batch holds other samples.",
+                      "Near 1 for long: every batch asks for the same change; check whether the data are shuffled, and "
+                      "whether a bias is far off."}),
         skip_activation_(options.get<bool>("skip_activation")),
         gatherer_options_(output_of(options)) {}
 

@@ -10,7 +10,7 @@ class ParameterCondition : public SeriesLens {
   static constexpr const char* help = "the condition number of each parameter that is a matrix, once an epoch";
   static std::vector<const char*> gives() {
     return {"Weight Condition Number: the largest singular value of each weight over its smallest",
-            "Bias Condition Number: the same of biases that are matrices, where `parameters` names them",
+            "Bias Condition Number: the same of biases that are matrices, if `parameters` names them",
             "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }
   static constexpr const char* example = "parameter_condition: {log_scale: true}";

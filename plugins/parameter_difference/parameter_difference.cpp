@@ -23,13 +23,13 @@ class ParameterDifference : public GeometryLens {
                       "those before it.",
                       "Falling with the learning rate, of the same order in layers of the same size, and about a "
                       "thousandth of the parameter's own norm.",
-                      "0: the parameter is not trained, for it has no gradient, a rate of 0, or no optimizer. "
-                      "Growing or jumping: lower the learning rate, warm it up, or clip gradients."},
+                      "0: the parameter is not trained: it has no gradient, a rate of 0, or no optimizer. Growing or "
+                      "jumping: lower the learning rate, warm it up, or clip gradients."},
                      {"Whether a step moves a parameter where the step before moved it: the cosine between both "
                       "changes, from -1 to 1.",
-                      "Above 0; with momentum or Adam often above 0.8, for most of the last step is repeated.",
+                      "Above 0; with momentum or Adam often above 0.8, because most of the last step is repeated.",
                       "Below 0: the parameter swings to and fro; lower the learning rate. Near 1 without momentum: "
-                      "steps agree and are small, so that the rate may be raised."}) {}
+                      "steps agree and are small, so the rate may be raised."}) {}
 
   void visit(const Module& module) override {
     look_at_parameters(module,

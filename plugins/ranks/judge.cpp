@@ -141,7 +141,7 @@ void Judge::judge_settings(const Said& said) {
   Finding finding;
   finding.rule = "ranks_differ";
   finding.message = "the ranks run with different settings: " + text;
-  finding.advice = "start all ranks with the same program, configuration and settings, or see why each has its own";
+  finding.advice = "start all ranks with the same program, configuration and settings, or check why they differ";
   raise(std::move(finding), text);
 }
 
@@ -330,7 +330,8 @@ void Judge::judge_times(const Said& said) {
                     rounded_text(upper_median(waits) * 1e3) + " of " + rounded_text(step * 1e3) + " ms, it waits " +
                     rounded_text(least * 1e3) + " ms (medians of the last " + std::to_string(ticks) + " ticks)";
   finding.advice =
-      "see what that rank does more than the others: its host, its share of the data, its data loader, its clock rate";
+      "check what that rank does more than the others: its host, its share of the data, its data loader, its clock "
+      "rate";
   finding.value = lag;
   finding.threshold = slow;
   raise(std::move(finding), std::to_string(culprit));
@@ -382,7 +383,7 @@ void Judge::judge_balance_of(const Said& said, const Number& number) {
 }
 
 void Judge::judge_balance(const Said& said) {
-  constexpr const char *share = "see whether its part of the data is like that of the others",
+  constexpr const char *share = "check whether its part of the data is like that of the others",
                        *inputs = "root mean square of the inputs";
   judge_balance_of(
       said, {inputs, 2, &RankRecord::input, "prepare the inputs alike in every rank: the same scale and normalization",

@@ -336,7 +336,7 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
   } else if (different_steps > 0) {
     finding.message += "the gradients that they used differed at step " + std::to_string(first_step) + ", first in " +
                        name(first_gradient);
-    finding.advice = "see what changes gradients after they are averaged, or a collective that one rank skipped";
+    finding.advice = "check what changes gradients after they are averaged, or a collective that one rank skipped";
   } else if (state) {
     finding.message += equal_gradients + ", but their optimizers' states differ, first '" + state->name + "' of " +
                        name(state->tensor) + (is_from_start ? ", already after the first step" : "");

@@ -148,7 +148,7 @@ class Recorder : public Lens {
          Strings{"none", "sum", "mean", "max", "min"}},
         {"keep", "batch", "the whole tensor, or the first item along dimension 0", Strings{"batch", "sample"}},
         {"every", 1, "record each n-th time", 1.0},
-        {"limit", 0, "the largest number of tensors recorded per module; 0 is no limit", 0.0},
+        {"limit", 0, "the largest number of tensors recorded per module; 0: no limit", 0.0},
         {"train_update", true, "record while the module is in training mode"},
         {"eval_update", true, "record while it is in evaluation mode"},
         {"each_epoch", false, "save each epoch in a separate folder and start again after it"},
@@ -178,7 +178,7 @@ class Recorder : public Lens {
     if (what == "backward_input") gatherer_options_.add({"input", options.get<int>("argument")});
     for (const std::string& index : indices_) {
       if (index.empty() || index.find_first_not_of("0123456789") != std::string::npos) {
-        throw Error("'" + index + "' in 'indices' is no position; positions are 0, 1, 2, …", LOUPE_INVALID);
+        throw Error("'" + index + "' in 'indices' is not a position; positions are 0, 1, 2, …", LOUPE_INVALID);
       }
     }
   }
@@ -242,7 +242,7 @@ class Recorder : public Lens {
       file.write(names);
       file.commit(false);
     } catch (const std::system_error& reason) {
-      throw cannot_write(folder / "modules.txt", reason, "the tensors are there, and not which module each is of");
+      throw cannot_write(folder / "modules.txt", reason, "the tensors are there, but not the names of their modules");
     }
   }
   /// Moves the recordings of an earlier run to a new folder. Does nothing if there are none.
@@ -255,10 +255,10 @@ class Recorder : public Lens {
         }
       }
       if (recorded) {
-        host_.info("what an earlier run recorded is kept in '" + keep_older(folder, since).string() + "'");
+        host_.info("the tensors of an earlier run are kept in '" + keep_older(folder, since).string() + "'");
       }
     } catch (const std::system_error& reason) {
-      throw Error("cannot keep what an earlier run recorded in '" + folder.string() + "': " + reason.code().message());
+      throw Error("cannot keep the tensors of an earlier run in '" + folder.string() + "': " + reason.code().message());
     }
   }
   static std::string folder_option(const Options& options) {

@@ -30,7 +30,7 @@ class StepTime : public Lens {
         "Loupe Time: what Loupe takes of a step that is measured",
         "Layer Time: what each layer takes in a step, forward and backward, without the layers inside it",
         "Layer Time Share: each layer's share of that",
-        "Layer Calls: how often a layer runs in a step, where that is not once"};
+        "Layer Calls: how often a layer runs in a step, if that is not once"};
   }
   static constexpr const char* example = "step_time: {layers: false}";
   static std::vector<Option> options() {
@@ -123,10 +123,9 @@ class StepTime : public Lens {
   }
   static TagStyle loupe_style() {
     TagStyle style = explained(
-        {},
-        {"What Loupe takes of a step that is measured, beside what Step Time shows. It takes next to nothing of the "
-         "others, where attach: {budget: 3%} leaves some out.",
-         "Less than the step itself.", "Measure fewer steps (attach: {budget: 1%}), or with fewer lenses."});
+        {}, {"What Loupe takes of a measured step, in addition to what Step Time shows. It takes almost nothing of the "
+             "other steps, if attach: {budget: 3%} leaves some out.",
+             "Less than the step itself.", "Measure fewer steps (attach: {budget: 1%}), or with fewer lenses."});
     style.unit = "ms";
     style.y_minimum = 0;
     return style;

@@ -70,7 +70,7 @@ class UpdateRatio : public SeriesLens {
          "parameter as it is after the step.",
          "Between 1e-4 and 1e-2, about 1e-3 for most of the training, and of the same order in all layers.",
          "Above 1e-2 the steps are too large: lower the learning rate, warm it up, or clip gradients. Below 1e-4 "
-         "hardly anything is learned: raise it, or see whether the gradients of that layer vanish."});
+         "hardly anything is learned: raise it, or check whether the gradients of that layer vanish."});
     style.log_y = options.get<bool>("log_scale");
     style.annotate = true;
     add_plot({"Update Ratio", "ratio", lines, style});

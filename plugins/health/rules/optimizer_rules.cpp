@@ -113,7 +113,7 @@ void judge_rate_change(const Judge& judge, const Situation& situation) {
                 .threshold = fell ? group.largest : group.first},
                sentence("the learning rate of ", optimizer.type,
                         fell ? sentence(" fell from ", group.largest, " to ", rate, ", most of it within ",
-                                        group.low_steps, " steps of one epoch, and training goes on")
+                                        group.low_steps, " steps of one epoch, and training continues")
                              : sentence(" rose from ", group.first, " to ", rate)));
   }
 }
