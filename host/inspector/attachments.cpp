@@ -63,9 +63,8 @@ void Attachments::detach_all() {
 
 void Attachments::expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get) {
   if (!attachments_.empty())
-    log(LOUPE_LOG_WARNING, "expose('" + path + "', '" + attribute +
-                               "') comes after attach, which has looked for attributes; only models attached from now "
-                               "on show it");
+    log(LOUPE_LOG_WARNING,
+        "expose('" + path + "', '" + attribute + "') is called after attach; only models attached from now on show it");
   exposed_[{path, attribute}] = std::move(get);
 }
 

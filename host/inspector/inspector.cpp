@@ -245,8 +245,8 @@ void Inspector::Impl::warn_of_parent() {
   if (warned_of_parent_.exchange(true)) return;
   const LogToStderr past_the_sink;  // the sink may wait for a thread of the parent
   log(LOUPE_LOG_WARNING,
-      "this process was forked from a process with an inspector, and uses that inspector: nothing is watched or "
-      "written here; create a new inspector after the fork");
+      "this process was forked from one with an inspector, and calls that inspector: nothing is watched or written "
+      "here; create a new inspector after the fork");
 }
 
 void Inspector::Impl::warn_of_unthrown() {

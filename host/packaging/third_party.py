@@ -99,11 +99,11 @@ def package_of(library: str) -> str:
         found = subprocess.run(["dpkg-query", "--search", str(name)], capture_output=True, text=True)
         if found.returncode == 0:
             return found.stdout.partition(":")[0]
-    sys.exit(f"error: no Debian package has {library}, so that its licence is not known; build with Debian's libraries")
+    sys.exit(f"error: no Debian package has {library}, so its licence is not known; build with Debian's libraries")
 
 
 def notices(files: list[str]) -> str:
-    told = ["Loupe is under the MIT licence, see LICENSE. This wheel also has parts of others, under licences of their own."]
+    told = ["Loupe is under the MIT licence, see LICENSE. This wheel also has parts of others, under their own licences."]
     for part in COMPILED:
         told.append(f"==== {part['Name']}, compiled into Loupe\n{part['Source']}\n\nCopyright: {plain(part['Copyright'])}\n"
                     f"License: {part['License']}")

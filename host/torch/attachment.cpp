@@ -362,10 +362,7 @@ std::string Attachment::summary() const {
   std::string text = "attached '" + names_.root() + "': " + coverage_.counts();
   if (!steps_.any() && !awaits_optimizers_) text += ", no optimizer";
   text += monitor_.sampling_words();
-  if (is_script_)
-    text +=
-        "; a TorchScript model: gradients are seen for parameters, not for outputs of modules, and inputs "
-        "only of leaves";
+  if (is_script_) text += "; a TorchScript model: only gradients of parameters and only inputs of leaves are seen";
   if (!finds_code_)
     text +=
         "; the program's symbols are stripped, so functions before the first module are not seen and a trainer's "

@@ -285,7 +285,7 @@ void start() {
   if (has_sanitizer()) return go_unwatched("a sanitizer (such as libasan.so in LD_PRELOAD) is loaded in this process");
   LibraryName present{"libloupe_host.so", ""};
   if (is_loaded(present)) {
-    tell("the program was built with Loupe ('%s') and is watched as it says itself", present.path);
+    tell("the program was built with Loupe ('%s') and is watched as its own code says", present.path);
     return;
   }
   char folder[text_size] = ".", why[text_size] = "", other[text_size] = "";

@@ -83,8 +83,8 @@ void join(Monitor& monitor, c10d::Store* store) {
   monitor.keep_ticks(keep_states(monitor, std::move(exchange)));
   if (!config.ranks.exchange && monitor.display().record().empty())
     log(LOUPE_LOG_WARNING,
-        "the numbers of this rank are kept nowhere: ranks.store is none, and 'loupe merge' needs a record; name "
-        "record under visualizers");
+        "the numbers of this rank are not kept: ranks.store is none, and 'loupe merge' needs a record; name record "
+        "under visualizers");
   if (!config.launch.shows()) return;
   const std::string shows = "rank 0 of " + std::to_string(config.launch.world_size) + " shows this run, with ";
   const std::string keeps = "; each other rank keeps its record in its folder rank-N, and prints its errors";
@@ -101,7 +101,7 @@ void attach(Monitor& monitor, c10d::Store& store, int rank, int world_size) {
                                 std::to_string(world_size));
   const Config& config = monitor.config();
   if (!config.ranks.on || world_size == 1) return;
-  if (monitor.has_ticked()) throw std::logic_error("loupe: attach_ranks comes before the first tick");
+  if (monitor.has_ticked()) throw std::logic_error("loupe: call attach_ranks before the first tick");
   Launch launch = config.launch;
   if (launch.world_size == 1) {
     launch.rank = rank;

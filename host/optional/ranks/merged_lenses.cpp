@@ -76,7 +76,7 @@ void MergedLenses::tell_unable() {
   }
   std::string text;
   for (const auto& [why, names] : lenses) text += (text.empty() ? "" : "; ") + names + " (" + why + ")";
-  if (!text.empty()) log_.emplace_back(LOUPE_LOG_INFO, "of these lenses the numbers of rank 0 are shown: " + text);
+  if (!text.empty()) log_.emplace_back(LOUPE_LOG_INFO, "only rank 0's numbers are shown for these lenses: " + text);
 }
 
 void MergedLenses::merge(const RankMessage& message, bool replicas) {

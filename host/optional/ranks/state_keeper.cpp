@@ -35,11 +35,11 @@ void keep_merged(const loupe_run& run) {
   std::error_code none;
   if (!std::filesystem::is_directory(merged, none)) return;
   try {
-    log(LOUPE_LOG_INFO,
-        "the merged files of an earlier run are kept in '" + keep_older(merged, run.start_time).string() + "'");
+    log(LOUPE_LOG_INFO, "the output of 'loupe merge' for an earlier run is kept in '" +
+                            keep_older(merged, run.start_time).string() + "'");
   } catch (const std::system_error& reason) {
-    log(LOUPE_LOG_WARNING, "the merged files of an earlier run stay in '" + merged.string() +
-                               "', as the folder cannot be moved: " + reason.code().message());
+    log(LOUPE_LOG_WARNING, "the output of 'loupe merge' for an earlier run stays in '" + merged.string() +
+                               "', as it cannot be moved: " + reason.code().message());
   }
 }
 

@@ -84,7 +84,7 @@ RankHeader read_header(std::string_view payload) {
   if (reader.text() != mark) throw Error("it is not a file of a rank's states", LOUPE_INVALID);
   if (const uint64_t number = reader.number(); number != states_version)
     throw Error("it is of version " + std::to_string(number) + ", and this Loupe reads version " +
-                    std::to_string(states_version) + "; merge with the Loupe that the run was watched by",
+                    std::to_string(states_version) + "; merge with the Loupe that watched the run",
                 LOUPE_INVALID);
   RankHeader header;
   header.run = reader.text();

@@ -50,9 +50,9 @@ std::optional<Finding> finding_of_twin(const torch::optim::Optimizer& optimizer,
   finding.severity = LOUPE_SEVERITY_ERROR;
   finding.message = "the optimizer holds the parameters of one instance of '" + model +
                     "', but the loss is computed by another: each of the " + std::to_string(shapes.size()) +
-                    " parameters that the loss depends on has the shape of one that the optimizer holds, and of those "
-                    "none has a gradient, so that no step trains anything";
-  finding.advice = "create the optimizer from the parameters of the instance whose forward is called";
+                    " parameters that the loss depends on has the shape of one that the optimizer holds, and none of "
+                    "those has a gradient, so no step trains anything";
+  finding.advice = "make the optimizer from the parameters of the instance whose forward is called";
   return finding;
 }
 

@@ -380,8 +380,8 @@ void judge_visibility(ScriptModel& model, const ScriptPlan& plan) {
     layer.visibility.tapped = plan.shows(layer);
     if (layer.visibility.tapped) continue;
     layer.visibility.reason =
-        "no single operator in its TorchScript can be identified as the source of its result, or forward does "
-        "not call it; its parameters, gradients and updates are seen";
+        "its result does not come from one distinct operator of its TorchScript, or forward does not call it; its "
+        "parameters, gradients and updates are seen";
   }
 }
 
@@ -418,7 +418,7 @@ std::shared_ptr<Planned> plan_of(const std::shared_ptr<ScriptModel>& model, Scri
   } catch (const std::exception& e) {
     plan = std::make_shared<Planned>();
     log(LOUPE_LOG_WARNING, "the TorchScript of '" + method + "' of a " + short_type(layer.name()) +
-                               " cannot be read, so that nothing that it computes is seen: " + e.what());
+                               " cannot be read, so nothing that it computes is seen: " + e.what());
   }
   return plan;
 }

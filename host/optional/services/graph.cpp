@@ -171,7 +171,7 @@ std::optional<Maker> fault_of(const Function& node, const Kept& kept) {
   const auto& below = node.next_edge(0);
   const int64_t in = count_of(*below.function, below.input_nr), out = count_of(node, 0);
   if (in == 0 && is_mean)
-    return Maker{name, "takes the mean of no elements", "check for an empty batch, or a mask that selects no element"};
+    return Maker{name, "takes the mean of no elements", "check for an empty batch, or a mask that hides everything"};
   if (in > 0 && in == out && is_deviation)
     return Maker{name, "takes the deviation of a single element each",
                  "a deviation over one row is NaN: drop a last batch of one, or take it without Bessel's correction"};
@@ -185,15 +185,15 @@ std::optional<Maker> last_seen(const NodeHandle& node, const at::Tensor& output)
   const bool is_nan = output.isnan().any().item<bool>();
   if (is_nan && has_name(name, {"Softmax", "LogSoftmax"}))
     return Maker{name, "gives NaN " + where_true(output.isnan()),
-                 "see that each row of the mask leaves an element: a softmax over values that are all -Inf, as when "
+                 "check that each row of the mask leaves an element: a softmax over values that are all -Inf, as when "
                  "everything is masked, is NaN"};
   if (is_nan && has_name(name, {"Sqrt", "Rsqrt"}))
-    return Maker{name, "gives NaN " + where_true(output.isnan()) + ", as for numbers below 0",
+    return Maker{name, "gives NaN " + where_true(output.isnan()) + ", as it does for numbers below 0",
                  "clamp the input of the root at 0: rounding leads below it"};
   if (!is_nan && has_name(name, {"Rsqrt", "Reciprocal"}))
-    return Maker{name, "gives Inf " + where_true(output.isinf()) + ", as for 0", keep_divisor};
+    return Maker{name, "gives Inf " + where_true(output.isinf()) + ", as it does for 0", keep_divisor};
   if (!is_nan && has_name(name, {"Exp", "Expm1"}))
-    return Maker{name, "gives Inf " + where_true(output.isinf()) + ", as for numbers above 88 in float32",
+    return Maker{name, "gives Inf " + where_true(output.isinf()) + ", as it does for numbers above 88 in float32",
                  "bound its input, or subtract the maximum first, as logsumexp does"};
   const bool has_unseen = has_name(name, {"Add", "Sub", "Mul", "Div"}) && node->num_outputs() > 1 &&
                           node->next_edge(0).is_valid() != node->next_edge(1).is_valid();
@@ -279,7 +279,7 @@ class MakerSearch {
   static Maker overflow(const std::string& name, const Kept& kept) {
     if (has_name(name, {"NllLoss", "NllLoss2D"}))
       return {name, "takes the mean over no target: all are ignored, or have weight 0",
-              "see that each batch has a target that counts, or divide by max(1, their number)"};
+              "check that each batch has a target that counts, or divide by max(1, their number)"};
     double largest = 0;
     for (const at::Tensor& input : kept.inputs) {
       if (input.defined() && input.numel() > 0 && input.is_floating_point())

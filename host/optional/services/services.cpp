@@ -74,7 +74,7 @@ void fold_into(at::Tensor& into, const at::Tensor& other, uint32_t aggregation, 
       into.copy_(at::minimum(into, other));
       return;
     default:
-      throw Error("tensors are folded into their sum, mean, max or min only", LOUPE_UNSUPPORTED);
+      throw Error("tensors can only be folded into their sum, mean, max or min", LOUPE_UNSUPPORTED);
   }
 }
 

@@ -84,8 +84,8 @@ std::string Redirections::write_slots() {
   if (refused_.empty() || std::exchange(told_of_refusal_, true)) return "";
   return "the system refuses to redirect calls of " + std::to_string(refused_.size()) +
          " functions of LibTorch's (mprotect: " + std::strerror(why) +
-         "): activation functions and modules called there are not seen; name your modules' types loupe::Tapped, or "
-         "run where memory may be made writable";
+         "): activation functions and modules called there are not seen; declare your modules as loupe::Tapped, or run "
+         "where memory may be made writable";
 }
 
 void Redirections::release() {

@@ -73,7 +73,7 @@ class StateReader {
   }
   /// Throws Error if bytes are left.
   void finish() const {
-    if (!bytes_.empty()) throw Error("the state goes on after its end", LOUPE_INVALID);
+    if (!bytes_.empty()) throw Error("the state has data after its end", LOUPE_INVALID);
   }
 
  private:
