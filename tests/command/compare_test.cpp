@@ -138,8 +138,7 @@ TEST_F(Compare, FollowsUntilItIsInterrupted) {
 
 TEST_F(Compare, FollowsOnlyWithAReport) {
   record_run(folder / "a");
-  EXPECT_ENDS(compare("a --visualizer record --out out --follow", folder), 2,
-              "--follow writes the same files again and again");
+  EXPECT_ENDS(compare("a --visualizer record --out out --follow", folder), 2, "--follow rewrites its files");
 }
 
 /// Three runs of a sweep; the second is unhealthy and the third has not ended.

@@ -78,7 +78,7 @@ TEST_F(Replay, LeavesOutAnUnterminatedConfiguration) {
     write(record, run.dump() + whole.substr(whole.find('\n')));
     fs::remove_all(folder / "tensorboard");
     EXPECT_EQ(replay("record.jsonl --visualizer html --visualizer tensorboard --out .", folder).output, "");
-    EXPECT_TRUE(contains(read(folder / "report.html"), "# left out of the record, as Loupe itself would refuse it: "));
+    EXPECT_TRUE(contains(read(folder / "report.html"), "# left out of the record, because Loupe would refuse it: "));
   }
 }
 

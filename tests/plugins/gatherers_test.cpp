@@ -58,7 +58,7 @@ TEST_P(ModuleGatherers, RefuseToWatchWithoutAModule) {
       EXPECT_EQ(reason.status(), LOUPE_INVALID);
     }
   });
-  EXPECT_NE(refusal.find("'" + std::string(GetParam().gatherer) + "' watches modules"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("'" + std::string(GetParam().gatherer) + "' needs a module"), std::string::npos) << refusal;
 }
 
 TEST_P(ModuleGatherers, RefuseMissingOrExtraLabels) {

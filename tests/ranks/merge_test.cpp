@@ -170,7 +170,8 @@ TEST_F(MergeOfRanks, RefusesAnInvalidFileOrAnotherVersion) {
   payload.number(1);
   size.number(payload.bytes().size());
   write(states_of(1), gzip_member("h" + size.bytes() + payload.bytes()));
-  EXPECT_SAYS(merge(2), "it is of version 1, and this Loupe reads version 2; merge with the Loupe that the run was");
+  EXPECT_SAYS(merge(2),
+              "it is of version 1, and this Loupe reads version 2; merge with the Loupe that watched the run");
   fs::remove(states_of(1));
   EXPECT_SAYS(merge(2), "rank 1 in '" + folder + "/rank-1' has no '" + states_of(1) + "'");
   EXPECT_FALSE(fs::exists(folder + "/merged")) << "no file was created";

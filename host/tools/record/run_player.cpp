@@ -47,7 +47,7 @@ std::string bounded_config(const RecordedRun& run) {
   try {
     check_yaml_bounds(run.config, diagnostics);
   } catch (const ConfigError& e) {
-    return std::string("# left out of the record, as Loupe itself would refuse it: ") + e.what();
+    return std::string("# left out of the record, because Loupe would refuse it: ") + e.what();
   } catch (const YAML::Exception&) {
     // A text that is not YAML does no harm.
   }

@@ -36,7 +36,7 @@ Json object_in(std::string_view text) {
 
 std::vector<std::string> tags_in(const Json& told) {
   std::vector<std::string> tags;
-  if (!told.is_array()) throw Error("the tags are no array");
+  if (!told.is_array()) throw Error("the tags are not an array");
   for (const Json& each : told) {
     if (!each.is_string() || !is_tag(each.get_ref<const std::string&>())) {
       throw Error("a tag is a word of at most " + std::to_string(longest_tag) + " bytes, without spaces and commas");

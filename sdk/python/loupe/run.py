@@ -304,7 +304,7 @@ class Run:
         taken = self._columns.add_rows(rows)
         self._lines += taken
         if taken < len(rows):
-            raise Damage("this line is not JSON: its names are no UTF-8")
+            raise Damage("this line is not JSON: its names are not UTF-8")
 
     def _take_line(self, text: bytes, line: Line) -> None:
         """Takes a line of any kind."""

@@ -113,7 +113,7 @@ unsafe extern "C" fn merge_state<T: Preprocessor>(
         let numbers = bytes.strip_prefix(STATE).filter(|rest| rest.len() == series.len() * Series::BYTES);
         let numbers = numbers.ok_or_else(|| Failure {
             status: LOUPE_INVALID,
-            message: "these bytes are no state of this preprocessor".to_string(),
+            message: "these bytes are not a state of this preprocessor".to_string(),
         })?;
         Ok(series.iter_mut().zip(numbers.chunks_exact(Series::BYTES)).for_each(|(each, bytes)| each.merge(bytes)))
     })
