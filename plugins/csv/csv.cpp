@@ -173,7 +173,7 @@ void FindingsFile::begin(const Run& run) {
     keep_older(waiting_path_, run.start_time);
   } catch (const std::system_error& reason) {
     host_.warn("'" + waiting_path_.string() +
-               "' is of an earlier run and cannot be moved away: " + reason.code().message());
+               "' belongs to an earlier run and cannot be moved away: " + reason.code().message());
   }
 }
 

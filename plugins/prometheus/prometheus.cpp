@@ -200,7 +200,7 @@ class Prometheus : public Visualizer {
   Metric finished_{"loupe_run_finished", "1 once the run has ended, however it did."};
   Metric broken_{"loupe_nonfinite_total", "How many values that lenses reported were NaN or infinite.", "counter"};
   Metric ended_{"loupe_run_end_timestamp_seconds", "When the run ended, in seconds since 1970."};
-  Metric standing_{"loupe_findings", "How many findings of a rule and severity stand."};
+  Metric standing_{"loupe_findings", "How many findings of a rule and severity are open."};
   Metric value_{"loupe_value", "The value that a lens reported at the last tick."};
   Metric low_{"loupe_range_low", "The lower end of a band that a lens reported at the last tick."};
   Metric high_{"loupe_range_high", "The upper end of a band that a lens reported at the last tick."};

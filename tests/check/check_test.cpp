@@ -127,9 +127,10 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"events_grow",
               "events",
               {"its memory grows by 10485", "free the memory that an event or a tick allocates"}},
-        Fault{"events_allocate", "events", {"it allocates in an event, 64 times in 64 events", "keep the memory"}},
-        Fault{
-            "events_allocate_by_new", "events", {"it allocates in an event, 64 times in 64 events", "keep the memory"}},
+        Fault{"events_allocate", "events", {"it allocates in an event, 64 times in 64 events", "reuse the memory"}},
+        Fault{"events_allocate_by_new",
+              "events",
+              {"it allocates in an event, 64 times in 64 events", "reuse the memory"}},
         Fault{"measured",
               "measured",
               {"it reads a member of loupe_measurement that it did not ask for", "Watch::measure or in request()"}},
@@ -178,7 +179,7 @@ TEST(Check, ReportsAFaultThatBreaksManyRulesOnce) {
 TEST(Check, KillsAPluginThatHangsAndContinuesWithTheNextRule) {
   const Checked checked = check(faulty("hang"), "--timeout 0.2");
   EXPECT_EQ(checked.exit_code, 1);
-  EXPECT_EQ(checked.detail("life"), "it does not come back within 0.20 s in process");
+  EXPECT_EQ(checked.detail("life"), "it does not return within 0.20 s in process");
   bool visualizer_passed = false;
   for (const auto& row : checked.rows)
     visualizer_passed |= row.at("component") == "faulty_visualizer" && row.at("rule") == "leaks" && row.at("passed");

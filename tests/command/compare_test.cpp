@@ -275,7 +275,7 @@ TEST_F(Compare, PrintsTheTableAndWritesAFileOnlyWithAFolderForIt) {
     EXPECT_NE(finished.output.find("Add --out FOLDER for a report with all curves."), std::string::npos);
   }
   for (const std::string asked : {"--visualizer html", "--baseline a", "--follow", "--option html.megabytes=1"}) {
-    EXPECT_ENDS(run(LOUPE_COMMAND + " compare a b " + asked, folder), 2, "name it: --out FOLDER\n");
+    EXPECT_ENDS(run(LOUPE_COMMAND + " compare a b " + asked, folder), 2, "needs a folder for them: --out FOLDER\n");
   }
   EXPECT_EQ(run(LOUPE_COMMAND + " compare a b --visualizer console", folder).exit_code, 0);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 2);

@@ -160,7 +160,7 @@ TEST(ReplayOfAnIncident, RefusesOneThatIsNotWhole) {
   fs::remove(incident / "measurements.jsonl");
   expect_refused("incident-412/measurements.jsonl: error: this cannot be read");
   write(incident / "about.json", R"({"kind": "incident", "format": 9})");
-  expect_refused("this incident is of format 9, and this Loupe reads format 1");
+  expect_refused("this incident has format 9, and this Loupe reads format 1");
   write(incident / "about.json", "{\"kind\"");
   expect_refused("this was cut off, or is not JSON; give a folder incident-STEP");
   fs::remove(incident / "about.json");

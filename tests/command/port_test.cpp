@@ -105,7 +105,7 @@ TEST_F(ComparePort, RefusesAnInvalidRecordWithTheLine) {
   EXPECT_ENDS(compare(good, ""), 2, "b.jsonl:1: error: the file is empty");
   EXPECT_ENDS(compare("{}\n", good), 2, "a.jsonl:1: error: this is not a file of fingerprints");
   EXPECT_ENDS(compare("[1]\n", good), 2, "a.jsonl:1: error: this is not a file of fingerprints");
-  EXPECT_ENDS(compare("{\"kind\":\"fingerprint\",\"format\":7}\n", good), 2, "the fingerprints are of format 7");
+  EXPECT_ENDS(compare("{\"kind\":\"fingerprint\",\"format\":7}\n", good), 2, "the fingerprints have format 7");
   EXPECT_ENDS(compare(good, good + "{\"kind\":\"tensor\"}\n"), 2,
               "b.jsonl:3: error: the line is not a line of fingerprints");
   EXPECT_ENDS(compare(good, good + "{\"kind\":\"mod"), 2, "b.jsonl:3: error: the line is not a line of fingerprints");

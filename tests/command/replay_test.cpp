@@ -324,7 +324,7 @@ TEST_F(Replay, RefusesAFileThatIsNotARecord) {
   const std::map<std::string, std::string> messages = {
       {"empty", "empty:1: error: the record is empty"},
       {"tick", "tick:1: error: a record begins with a line of the kind 'run'"},
-      {"newer", "newer:1: error: this record is of format 4"},
+      {"newer", "newer:1: error: this record has format 4"},
       {"named", "named:1: error: a value of this run line is not of the type that a record gives it"},
       {"deep", "deep:1: error: this is JSON with more levels than 100"},
       {"missing", "missing: error: the record cannot be read"},

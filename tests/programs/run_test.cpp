@@ -527,7 +527,7 @@ TEST(Run, WatchesInAContainerWithoutProc) {
 
 TEST(Run, PrintsOneLineAboutAProgramThatNeverTrains) {
   const Both both = run_trainer("untrained");
-  expect_says(both, "made no optimizer of LibTorch's");
+  expect_says(both, "created no optimizer of LibTorch's");
   EXPECT_EQ(std::count(both.messages.begin(), both.messages.end(), '\n'), 1) << both.messages;
   EXPECT_FALSE(fs::exists(both.folder / "loupe-runs"));
 }

@@ -31,7 +31,7 @@ TEST(Exchange, SaysOnceWhichRankIsMissingAndWhenItIsBack) {
   train(1, false);
   run.end();
   const std::string notes = notes_of(run.folder);
-  EXPECT_SAYS(notes, "from epoch 2 on numbers are of 2 of 3 ranks: rank 2 did not answer within 2 s");
+  EXPECT_SAYS(notes, "from epoch 2 on numbers come from 2 of 3 ranks: rank 2 did not answer within 2 s");
   EXPECT_EQ(notes.find("epoch 3"), std::string::npos) << notes;
   const auto numbers = numbers_of(run.folder);
   EXPECT_EQ(numbers.count("4.000000 Output Norm/one/mean"), 1u);
@@ -70,7 +70,7 @@ TEST(Exchange, ReportsOnceWhichRankCannotWriteItsRecord) {
   const std::string notes = notes_of(run.folder), told = "rank 5: the visualizer 'record' failed: ";
   EXPECT_SAYS(notes, told);
   EXPECT_EQ(notes.find(told), notes.rfind(told)) << notes;
-  EXPECT_EQ(notes.find("numbers are of"), std::string::npos) << notes;
+  EXPECT_EQ(notes.find("numbers come from"), std::string::npos) << notes;
   EXPECT_EQ(numbers_of(run.folder).at("4.000000 Output Norm/one/mean").events, 7u);
 }
 
@@ -105,7 +105,7 @@ TEST_F(SevenRanks, GoOnWithoutOneThatDiedAndTakeWhatWasMeantForIt) {
   *run[1].is_cut_off = true;
   tick();
   run.end();
-  EXPECT_SAYS(notes_of(run.folder), "from epoch 2 on numbers are of 6 of 7 ranks: rank 1 did not answer within 4 s");
+  EXPECT_SAYS(notes_of(run.folder), "from epoch 2 on numbers come from 6 of 7 ranks: rank 1 did not answer within 4 s");
   EXPECT_EQ(numbers_of(run.folder).at("2.000000 Output Norm/one/mean").events, 6u);
 }
 
@@ -115,7 +115,7 @@ TEST_F(SevenRanks, DoNotWaitForOneThatHasEnded) {
   tick();
   run.end();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(4000));
-  EXPECT_SAYS(notes_of(run.folder), "from epoch 2 on numbers are of 6 of 7 ranks: rank 1 ended before");
+  EXPECT_SAYS(notes_of(run.folder), "from epoch 2 on numbers come from 6 of 7 ranks: rank 1 ended before");
   EXPECT_EQ(numbers_of(run.folder).at("2.000000 Output Norm/one/mean").events, 6u);
 }
 
@@ -258,7 +258,7 @@ TEST(Exchange, EndsAtOnceWhereNoOtherRankEverCame) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(1));
   EXPECT_EQ(numbers_of(folder).count("1.000000 Output Norm/one/mean"), 1u);
   EXPECT_SAYS(notes_of(folder),
-              "numbers are of 1 of 4 ranks: ranks 1, 2 and 3 never came (if this process trains alone, unset WOR");
+              "numbers come from 1 of 4 ranks: ranks 1, 2 and 3 never came (if this process trains alone, unset WOR");
 }
 
 /// Rank 0 of a run whose rank 1 is a process that does not train.
@@ -294,7 +294,7 @@ TEST_F(RankZeroBesideAProcess, NamesARankThatWasKilled) {
   process.kill();
   end();
   const std::string notes = notes_of(folder_of_test());
-  EXPECT_SAYS(notes, "numbers are of 1 of 2 ranks: rank 1 ended without a message (it may have been killed, or ");
+  EXPECT_SAYS(notes, "numbers come from 1 of 2 ranks: rank 1 ended without a message (it may have been killed, or ");
   EXPECT_SAYS(notes,
               "rank 1 ended without a message: its process " + std::to_string(process.number()) + " no longer exists");
 }
@@ -316,7 +316,7 @@ TEST_F(RankZeroBesideAProcess, NamesARankThatWasStopped) {
   process.stop();
   end();
   const std::string notes = notes_of(folder_of_test());
-  EXPECT_SAYS(notes, "from epoch 1 on numbers are of 1 of 2 ranks: rank 1 did not answer (stopped by a signal)");
+  EXPECT_SAYS(notes, "from epoch 1 on numbers come from 1 of 2 ranks: rank 1 did not answer (stopped by a signal)");
   EXPECT_SAYS(notes, "'kill -CONT " + std::to_string(process.number()) + "' continues it");
 }
 

@@ -114,17 +114,17 @@ TEST_F(MergeOfRanks, NamesRanksThatLackATick) {
   train({2, 2, 1});
   fs::remove_all(folder + "/rank-1");
   const std::string said = merge(0);
-  EXPECT_SAYS(said, "warning: from epoch 1 on numbers are of 2 of 3 ranks: rank 1 has no record here");
+  EXPECT_SAYS(said, "warning: from epoch 1 on numbers come from 2 of 3 ranks: rank 1 has no record here");
   EXPECT_SAYS(said,
-              "from epoch 2 on numbers are of 1 of 3 ranks: rank 1 has no record here; rank 2 has no numbers of it");
-  EXPECT_SAYS(notes_of(folder + "/merged"), "from epoch 1 on numbers are of 2 of 3 ranks");
+              "from epoch 2 on numbers come from 1 of 3 ranks: rank 1 has no record here; rank 2 has no numbers of it");
+  EXPECT_SAYS(notes_of(folder + "/merged"), "from epoch 1 on numbers come from 2 of 3 ranks");
   EXPECT_DOUBLE_EQ(mean("1"), 11);
   EXPECT_DOUBLE_EQ(mean("2"), 2);
 }
 
 TEST_F(MergeOfRanks, ContinuesWithTheOthersIfRankZeroEnded) {
   train({1, 3, 3});
-  EXPECT_SAYS(merge(0), "from epoch 2 on numbers are of 2 of 3 ranks: rank 0 has no numbers of it");
+  EXPECT_SAYS(merge(0), "from epoch 2 on numbers come from 2 of 3 ranks: rank 0 has no numbers of it");
   EXPECT_DOUBLE_EQ(mean("1"), 11);
   EXPECT_DOUBLE_EQ(mean("3"), (13 + 23) / 2.0);
 }
@@ -137,7 +137,8 @@ TEST_F(MergeOfRanks, UsesAnIncompleteFileUpToItsLastCompleteTick) {
     members.push_back(at);
   ASSERT_EQ(members.size(), 3u) << "one member for each tick";
   write(states_of(1), whole.substr(0, members[1]));
-  EXPECT_SAYS(merge(0, folder + " -o " + folder + "/a"), "from epoch 2 on numbers are of 1 of 2 ranks: rank 1 has no");
+  EXPECT_SAYS(merge(0, folder + " -o " + folder + "/a"),
+              "from epoch 2 on numbers come from 1 of 2 ranks: rank 1 has no");
   EXPECT_DOUBLE_EQ(mean("1", "/a"), 6);
   write(states_of(1), whole.substr(0, members[2] + 7));
   EXPECT_SAYS(merge(0, folder + " -o " + folder + "/b"), "ends within a tick that was cut off, which is left out");
@@ -170,8 +171,7 @@ TEST_F(MergeOfRanks, RefusesAnInvalidFileOrAnotherVersion) {
   payload.number(1);
   size.number(payload.bytes().size());
   write(states_of(1), gzip_member("h" + size.bytes() + payload.bytes()));
-  EXPECT_SAYS(merge(2),
-              "it is of version 1, and this Loupe reads version 2; merge with the Loupe that watched the run");
+  EXPECT_SAYS(merge(2), "it has version 1, and this Loupe reads version 2; merge with the Loupe that watched the run");
   fs::remove(states_of(1));
   EXPECT_SAYS(merge(2), "rank 1 in '" + folder + "/rank-1' has no '" + states_of(1) + "'");
   EXPECT_FALSE(fs::exists(folder + "/merged")) << "no file was created";
@@ -186,7 +186,7 @@ TEST_F(MergeOfRanks, RefusesFoldersOfDifferentRuns) {
     return merge(2);
   };
   EXPECT_SAYS(with([](RankHeader& header) { header.run = "another"; }),
-              "rank 1 in '" + folder + "/rank-1' is of another run than rank 0 in '" + folder +
+              "rank 1 in '" + folder + "/rank-1' belongs to a different run than rank 0 in '" + folder +
                   "': its name is 'another' and that of rank 0 'r'; name the ranks of one run");
   EXPECT_SAYS(with([](RankHeader& header) { header.run = "r", header.job = "12"; }), "its job is '12'");
   EXPECT_SAYS(with([](RankHeader& header) { header.job = "", header.start_time += 1000; }),
@@ -196,7 +196,7 @@ TEST_F(MergeOfRanks, RefusesFoldersOfDifferentRuns) {
               }),
               "ran with other lenses (output_norm, x) than rank 0 (output_norm, loss_metrics, ranks)");
   EXPECT_SAYS(with([](RankHeader& header) { header.world_size = 3; }),
-              "is of rank 1 of 3, and the record beside it of");
+              "belongs to rank 1 of 3, but the record beside it to");
 }
 
 TEST_F(MergeOfRanks, RefusesRanksWithoutRankZeroAndFoldersWithoutARank) {
@@ -334,7 +334,7 @@ TEST_F(MergeOfRanks, NamesOnlyAFewOfManyMissingRanks) {
   }
   const std::string said = merge(0);
   EXPECT_SAYS(said,
-              "from epoch 1 on numbers are of 2 of 1000000 ranks: ranks 2, 3, 4, 5 and 999994 more have no record");
+              "from epoch 1 on numbers come from 2 of 1000000 ranks: ranks 2, 3, 4, 5 and 999994 more have no record");
   EXPECT_SAYS(said, " more have no record here; rank 1 has no numbers of it");
 }
 
@@ -372,7 +372,7 @@ TEST_F(MergeOfRanks, DoesNotWaitForAPipe) {
   fs::remove_all(folder + "/rank-1");
   fs::remove(folder + "/rank-2/record.jsonl");
   ASSERT_EQ(::mkfifo((folder + "/rank-2/record.jsonl").c_str(), 0600), 0);
-  EXPECT_SAYS(merge(0), "numbers are of 1 of 3 ranks: ranks 1 and 2 have no record here");
+  EXPECT_SAYS(merge(0), "numbers come from 1 of 3 ranks: ranks 1 and 2 have no record here");
 }
 
 TEST_F(MergeOfRanks, WritesThroughNoLinkInTheRunsFolder) {

@@ -169,7 +169,7 @@ class RanksPart : public Parts {
     EXPECT_EQ(count(second.output, "the numbers of the processes are not merged"), 1) << second.output;
     EXPECT_TRUE(fs::exists(folder_ / "r/rank-1/record.jsonl")) << "rank 1 keeps its own record";
     EXPECT_EQ(first.exit_code, 0) << first.output;
-    EXPECT_EQ(count(first.output, "numbers are of 1 of 2 ranks: rank 1 never came"), 1) << first.output;
+    EXPECT_EQ(count(first.output, "numbers come from 1 of 2 ranks: rank 1 never came"), 1) << first.output;
   }
 };
 
@@ -200,7 +200,7 @@ TEST_P(RanksPart, IsNotUsedByAForkedChild) {
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
   EXPECT_EQ(count(finished.output, "the child is done\n"), 1) << finished.output;
   EXPECT_EQ(count(finished.output, "the child has ended\n"), 1) << finished.output;
-  EXPECT_EQ(count(finished.output, "numbers are of 1 of 2 ranks: rank 1 never came"), 1) << finished.output;
+  EXPECT_EQ(count(finished.output, "numbers come from 1 of 2 ranks: rank 1 never came"), 1) << finished.output;
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, RanksPart, testing::Values("ranks"));

@@ -213,7 +213,7 @@ TEST(FollowedRecord, ReportsTheDamageOfARecordAndItsReadableBeginning) {
   EXPECT_EQ(damage_of(""), "the record is empty");
   EXPECT_EQ(damage_of("{\"kind\":\"run\""), "the record's first line is not whole yet");
   EXPECT_EQ(damage_of(tick_line(1)), "line 1: a record begins with a line of the kind 'run'");
-  EXPECT_EQ(damage_of("{\"kind\":\"run\",\"format\":99}\n").substr(0, 40), "line 1: this record is of format 99, and");
+  EXPECT_EQ(damage_of("{\"kind\":\"run\",\"format\":99}\n").substr(0, 38), "line 1: this record has format 99, and");
   EXPECT_EQ(damage_of(run_line("a") + run_line("b")),
             "line 2: another run begins here; give each run's record its own file");
   EXPECT_EQ(damage_of(run_line("a") + std::string(100, '[') + "\n").substr(0, 8), "line 2: ");

@@ -309,7 +309,7 @@ class List(Viewing):
     def test_says_what_to_do_without_runs_and_keeps_searching(self):
         self.serve()
         self.wait("return !document.getElementById('empty').hidden")
-        self.assertIn("put “record” among the visualizers", self.find("#empty").text)
+        self.assertIn("add “record” to the visualizers", self.find("#empty").text)
         self.screenshot("list_empty")
         self.put("first", beginning("first", self.START) + epoch(1, 1, self.START))
         self.wait("return document.querySelectorAll('#runs tbody tr').length === 1")

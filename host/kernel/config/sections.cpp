@@ -54,7 +54,7 @@ const detail::OptionStorage& attach_options() {
       {"every", 1, "measure one step in n: the first two of each 2n steps, so that each has a neighbour", 1, 1e6},
       {"budget", "off",
        "how much of the time Loupe may take, such as 1%, after its first half second: measures as many steps as that "
-       "allows; off: any. `loupe run` without a configuration takes 3%"},
+       "allows; off: no limit. `loupe run` without a configuration takes 3%"},
       {"history", 65536,
        "compare with earlier steps at most this number of elements of each tensor, in fixed random places; 0: "
        "all, which takes 12 to 16 bytes of memory for each element. Comparisons of a larger tensor are estimates: with "

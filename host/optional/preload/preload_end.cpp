@@ -39,12 +39,13 @@ int end(int code) {
   LibraryName torch{"libtorch_cpu.so", ""}, python{"libtorch_python.so", ""}, any_python{"libpython", ""};
   const char* why = "loaded no LibTorch (libtorch_cpu.so); one that is linked statically cannot be watched";
   if (is_loaded(python) || is_loaded(any_python)) {
-    why = "made no optimizer of LibTorch's C++ interface; modules that Python defines are not seen";
+    why = "created no optimizer of LibTorch's C++ interface; modules that Python defines are not seen";
   } else if (is_loaded(torch)) {
-    why = tried
-              ? "used LibTorch, but made no optimizer of LibTorch's; parameters that it changes itself are not watched"
-              : "loaded LibTorch, and Loupe saw no call of it: it makes no optimizer and asks for no parameters, or "
-                "the code that does was loaded by RTLD_DEEPBIND, which bypasses Loupe";
+    why =
+        tried
+            ? "used LibTorch, but created no optimizer of LibTorch's; parameters that it changes itself are not watched"
+            : "loaded LibTorch, and Loupe saw no call of it: it makes no optimizer and asks for no parameters, or "
+              "the code that does was loaded by RTLD_DEEPBIND, which bypasses Loupe";
   } else if (is_mapped("/libtorch_cpu.so")) {
     why = "loaded LibTorch by dlmopen, into a namespace that Loupe is not in, and is not watched";
   } else if (rusage children{}; getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0) {

@@ -32,7 +32,7 @@ std::string MissingRanks::note(std::vector<int> there, double epoch,
     for (int rank = 0; rank < world_size_; ++rank) missing.insert(missing.end(), rank);
   }
   for (const int rank : there_) missing.erase(rank);
-  return from + "numbers are of " + std::to_string(there_.size()) + " of " + std::to_string(world_size_) +
+  return from + "numbers come from " + std::to_string(there_.size()) + " of " + std::to_string(world_size_) +
          " ranks: " + why(missing);
 }
 

@@ -150,7 +150,7 @@ void StateKeeper::keep(const loupe_tick& tick, const std::string& message) {
     if (!std::exchange(shared_->is_behind, true))
       shared_->log.emplace_back(LOUPE_LOG_WARNING,
                                 "'" + item.file.string() + "' cannot be written as fast as ticks come: from epoch " +
-                                    number_text(tick.at.epoch) + " on ticks are lost to 'loupe merge'");
+                                    number_text(tick.at.epoch) + " on 'loupe merge' lacks the ticks");
     return;
   }
   item.modules = std::exchange(modules_, "");
@@ -175,7 +175,7 @@ TickKeeper::Complete StateKeeper::finish() {
     shared_->changed.wait_for(lock, settings_.timeout, [&] { return shared_->ended; });
   if (!shared_->ended && !shared_->items.empty()) {
     rest.log.emplace_back(LOUPE_LOG_WARNING, "the data of this rank's last " + std::to_string(shared_->items.size()) +
-                                                 " ticks is lost to 'loupe merge': the disk does not answer");
+                                                 " ticks is missing for 'loupe merge': the disk does not answer");
     shared_->items.clear();
   }
   for (auto& line : std::exchange(shared_->log, {})) rest.log.push_back(std::move(line));

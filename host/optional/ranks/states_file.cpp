@@ -83,7 +83,7 @@ RankHeader read_header(std::string_view payload) {
   StateReader reader(payload);
   if (reader.text() != mark) throw Error("it is not a file of a rank's states", LOUPE_INVALID);
   if (const uint64_t number = reader.number(); number != states_version)
-    throw Error("it is of version " + std::to_string(number) + ", and this Loupe reads version " +
+    throw Error("it has version " + std::to_string(number) + ", and this Loupe reads version " +
                     std::to_string(states_version) + "; merge with the Loupe that watched the run",
                 LOUPE_INVALID);
   RankHeader header;
@@ -98,7 +98,7 @@ RankHeader read_header(std::string_view payload) {
   for (uint64_t left = reader.count(); left > 0; --left) header.lenses.push_back(reader.text());
   reader.finish();
   if (header.world_size < 1 || header.rank < 0 || header.rank >= header.world_size)
-    throw Error("it is of rank " + std::to_string(header.rank) + " of " + std::to_string(header.world_size),
+    throw Error("it belongs to rank " + std::to_string(header.rank) + " of " + std::to_string(header.world_size),
                 LOUPE_INVALID);
   return header;
 }

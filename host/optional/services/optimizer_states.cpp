@@ -54,7 +54,7 @@ loupe_status lend_states(void*, const loupe_tensor* parameter, loupe_draft_take_
       each_state(*state, give);
       if (const int64_t steps = steps_of(*state); steps >= 0) give("step", at::scalar_tensor(steps, at::kLong));
     }
-    if (!any) throw Error("the optimizer that stepped keeps nothing of this parameter", LOUPE_NOT_FOUND);
+    if (!any) throw Error("the optimizer that stepped has no state for this parameter", LOUPE_NOT_FOUND);
   });
 }
 
@@ -65,7 +65,7 @@ loupe_status default_learning_rate(void*, double* rate, loupe_error* error) {
     if (stepped == nullptr)
       throw Error("call this only inside step(): no optimizer steps at the moment", LOUPE_NOT_FOUND);
     if (optimizer_type(*stepped) == "optimizer")
-      throw Error("the optimizer that stepped is not of a type of LibTorch's", LOUPE_NOT_FOUND);
+      throw Error("the optimizer that stepped does not have a type of LibTorch", LOUPE_NOT_FOUND);
     *rate = stepped->defaults().get_lr();
   });
 }

@@ -379,8 +379,8 @@ std::vector<Row> examine_plugin(const std::string& file, const std::string& opti
       begun.reset();
     }
     if (heard == Child::Heard::nothing) {
-      broken("it does not come back within " + std::to_string(seconds).substr(0, 4) + " s");
-      if (!begun) return rows;  // every child begins with this rule, so none would get further
+      broken("it does not return within " + std::to_string(seconds).substr(0, 4) + " s");
+      if (!begun) return rows;  // every child begins with that, so that none would get further
       continue;
     }
     const std::string end = child.wait();

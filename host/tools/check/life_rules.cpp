@@ -307,7 +307,7 @@ void check_events(const Subject& subject) {
                  ", so wait on a separate thread or at the tick");
   if (counts_allocations && 2 * meter.allocations() >= meter.events() && !session.host().has_copied()) {
     throw Broken("it allocates in an event, " + times(meter.allocations(), meter.events()) +
-                 " when it has seen many already; keep the memory from one to the next");
+                 " after it has seen many; reuse the memory in the next event");
   }
   if (meter.median_nanoseconds() >= too_slow_nanoseconds) {
     throw Broken("an event of " + std::to_string(session.usual_data().numel()) + " elements takes " +

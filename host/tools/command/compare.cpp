@@ -539,7 +539,7 @@ void need_folder(const std::vector<ComponentConfig>& chosen) {
   for (const ComponentConfig& each : chosen) {
     if (!declares(each.entry, "path")) continue;
     throw UsageError("the visualizer '" + std::string(each.entry.component->name) +
-                     "' writes files, and none is written without a folder for them; name it: --out FOLDER");
+                     "' writes files and needs a folder for them: --out FOLDER");
   }
 }
 
@@ -585,10 +585,10 @@ CLI::App* Compare::add_to(CLI::App& app) {
     if (each != table && each != subcommand->get_help_ptr() && each->get_name() != "--names") table->excludes(each);
   }
   const auto others = subcommand->get_options([](const CLI::Option* each) { return each->nonpositional(); });
-  CLI::Option* ports = subcommand->add_flag(
-      "--port", port,
-      "Print where a port first departs from its original (exit code 1 if it does); the records are of the lens "
-      "'fingerprint' or of loupe_record.py");
+  CLI::Option* ports =
+      subcommand->add_flag("--port", port,
+                           "Print where a port first departs from its original (exit code 1 if it does); the records "
+                           "are written by the lens 'fingerprint' or by loupe_record.py");
   for (CLI::Option* each : others) {
     if (each != subcommand->get_help_ptr()) ports->excludes(each);  // `port` shows no visualizer and writes no file
   }

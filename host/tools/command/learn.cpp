@@ -133,7 +133,7 @@ void Learn::run(std::ostream& out, std::ostream& errors) const {
       errors << "loupe: warning: '" << record << "' ends with " << learned.back().cut_off
              << " that was cut off, which is left out\n";
     if (learned.back().had_error)
-      errors << "loupe: warning: '" << record << "' has findings that are errors; is it of a good run?\n";
+      errors << "loupe: warning: '" << record << "' has findings that are errors; is it from a good run?\n";
     if (learned.back().run.empty()) throw UsageError("'" + record + "' has no values to learn from");
     runs.push_back(learned.back().run);
     shares.insert(learned.back().shares.begin(), learned.back().shares.end());

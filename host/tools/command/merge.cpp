@@ -215,12 +215,12 @@ std::string difference(const StatesReader& first, const StatesReader& other) {
 void check_is_of_run(const RankRecord& first, const RankRecord& rank) {
   const RankHeader &one = first.states->header(), &two = rank.states->header();
   if (two.rank != rank.run.rank || two.world_size != rank.run.world_size)
-    throw UsageError("'" + rank.states->file() + "' is of rank " + std::to_string(two.rank) + " of " +
-                     std::to_string(two.world_size) + ", and the record beside it of rank " +
+    throw UsageError("'" + rank.states->file() + "' belongs to rank " + std::to_string(two.rank) + " of " +
+                     std::to_string(two.world_size) + ", but the record beside it to rank " +
                      std::to_string(rank.run.rank) + " of " + std::to_string(rank.run.world_size) +
                      "; put the files of each rank back together");
   if (const std::string reason = difference(*first.states, *rank.states); !reason.empty())
-    throw UsageError(name_of(rank) + " is of another run than " + name_of(first) + ": " + reason +
+    throw UsageError(name_of(rank) + " belongs to a different run than " + name_of(first) + ": " + reason +
                      "; name the ranks of one run");
   if (one.lenses != two.lenses)
     throw UsageError(name_of(rank) + " ran with other lenses (" + names_in_words(two.lenses) + ") than rank 0 (" +

@@ -145,7 +145,7 @@ IncidentFiles read_incident(const std::string& folder) {
   files.about = read_json(path / "about.json");
   if (text_of(files.about, "kind") != "incident") fail(path / "about.json", "this does not belong to an incident");
   if (number_of(files.about, "format") != std::to_string(format)) {
-    fail(path / "about.json", "this incident is of format " + number_of(files.about, "format") +
+    fail(path / "about.json", "this incident has format " + number_of(files.about, "format") +
                                   ", and this Loupe reads format " + std::to_string(format));
   }
   files.findings = read_lines(path / "findings.jsonl");

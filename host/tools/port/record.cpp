@@ -109,7 +109,7 @@ void begin(const Json& line, Record& record) {
     throw Error("this is not a file of fingerprints; the lens 'fingerprint' and loupe_record.py write those");
   const int format = line.at("format").get<int>();
   if (format != fingerprint_format)
-    throw Error("the fingerprints are of format " + std::to_string(format) + ", and this Loupe reads format " +
+    throw Error("the fingerprints have format " + std::to_string(format) + ", and this Loupe reads format " +
                 std::to_string(fingerprint_format) + "; write both again with one version of Loupe");
   line.at("language").get_to(record.language);
   line.at("libtorch").get_to(record.libtorch);

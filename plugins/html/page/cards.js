@@ -247,7 +247,7 @@ export class Card {
       for (const histogram of histograms) slot((plot, legend) => new HistogramPlot(plot, legend, run, histogram));
     }
     this.root.classList.toggle("many", this.plots.length > 1);
-    if (this.plots.length === 0) this.body.append(element("p", {class: "muted"}, "Not in the runs on show."));
+    if (this.plots.length === 0) this.body.append(element("p", {class: "muted"}, "Not in the shown runs."));
   }
 
   mount() {

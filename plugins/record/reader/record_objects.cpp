@@ -131,7 +131,7 @@ RecordedRun parse_run_line(std::string_view text) try {
   const auto json = parse_bounded<nlohmann::json>(text);
   const int format = whole_or(0, json, "format");
   if (format < 1 || format > newest_format) {
-    throw Error("this record is of format " + std::to_string(format) + ", and this Loupe reads up to format " +
+    throw Error("this record has format " + std::to_string(format) + ", and this Loupe reads up to format " +
                 std::to_string(newest_format) + "; update Loupe");
   }
   RecordedRun run;

@@ -244,7 +244,7 @@ def _check_whole(line: Line, name: str, most: int = (1 << 63) - 1) -> None:
 def _check_run(line: Line) -> None:
     _check_whole(line, "format", (1 << 31) - 1)
     if not 1 <= line.get("format", 0) <= NEWEST_FORMAT:
-        raise Damage(f"this record is of format {line.get('format', 0)}, and this Loupe reads up to format {NEWEST_FORMAT}; update Loupe")
+        raise Damage(f"this record has format {line.get('format', 0)}, and this Loupe reads up to format {NEWEST_FORMAT}; update Loupe")
     _check_types(line, "run", name=str, config=str, started=str, loupe_version=str, libtorch_version=str, framework=str,
                  framework_version=str, resumed=bool, train_loss=str, val_loss=str, directory=str, lenses=list)  # fmt: skip
     if not all(isinstance(each, str) for each in line.get("lenses", [])) or type(line.get("start_time", 0)) not in (int, float):

@@ -257,8 +257,7 @@ function showAll() {
   byId("runs").hidden = byId("tools").hidden = runs.length === 0;
   byId("empty").hidden = runs.length > 0;
   byId("empty").textContent = `No runs under ${folders.join(", ")} yet. A run is listed as soon as its visualizer ` +
-    "“record” has written a record.jsonl there: put “record” among the visualizers of its YAML. " +
-    "This page keeps searching.";
+    "“record” has written a record.jsonl there: add “record” to the visualizers in its YAML. This page keeps searching.";
   byId("left-out").hidden = left_out === "";
   byId("left-out").textContent = left_out === "" ? "" : `Not all is listed: ${left_out}.`;
   showAges(Date.now() / 1000 + clock);
