@@ -36,7 +36,7 @@ fi
 
 if $checks; then .ci/run; fi
 if [[ $version == "$minor.0" && ! -s $promises/promises.txt ]]; then
-  [[ -x build-tests/bin/loupe ]] || fail "what $minor promises is asked of build-tests/bin/loupe, which .ci/run builds"
+  [[ -x build-tests/bin/loupe ]] || fail "build-tests/bin/loupe is missing; the test of the promises of $minor needs it: build it by .ci/run"
   tests/promises/promises.py --write build-tests/bin/loupe "$promises"
 fi
 # Copy the packages that "Get it" on the front page names into the folder that it names. CI has built and tested the wheel.

@@ -177,6 +177,6 @@ class Fingerprint : public Lens {
 
 }  // namespace loupe::fingerprint
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"fingerprint", LOUPE_VERSION, "Keeps first steps to be compared.",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"fingerprint", LOUPE_VERSION, "Stores numbers of the first steps for comparison.",
                                      "the authors of Loupe", "MIT"}),
                   loupe::fingerprint::Fingerprint);

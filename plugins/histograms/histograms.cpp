@@ -19,7 +19,7 @@ class MagnitudeHistogram : public Preprocessor {
   static constexpr const char* name = "histogram";
   static constexpr const char* help = "the number of elements by sign and magnitude, one bin per factor of 2";
   static std::vector<const char*> gives() {
-    return {"bins: how many elements there were in each bin",
+    return {"bins: the number of elements in each bin",
             "edges: the bins' ascending edges, one more than there are bins",
             "elements: how many elements each event had; NaN or Inf if one of them was"};
   }
@@ -85,7 +85,7 @@ class Histograms : public Lens {
   static constexpr const char* name = "histograms";
   static constexpr const char* help = "how activations, gradients and parameters are spread, as histograms over epochs";
   static std::vector<const char*> gives() {
-    return {"Output Histogram: how many elements of each activation's output there are of each magnitude",
+    return {"Output Histogram: how many elements of each activation's output have which magnitude",
             "Weight Gradient Histogram: the same of the weights' gradients; Bias Gradient Histogram if requested",
             "Weight Histogram: the same of the weights; Bias Histogram if requested",
             "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};

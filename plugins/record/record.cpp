@@ -184,7 +184,7 @@ class Record : public Visualizer {
     const EarlierRun earlier = *std::exchange(earlier_, std::nullopt);
     const auto warn = [&](const char* what, const std::string& differences) {
       if (differences.empty()) return;
-      host_.warn("this run continues '" + earlier_record_ + "' with another " + what + ": " + differences +
+      host_.warn("this run continues '" + earlier_record_ + "' with a different " + what + ": " + differences +
                  "; if it is a different run, leave out 'resume' under run or set another 'dir'");
     };
     if (const Run* own = recorded_run())

@@ -131,7 +131,8 @@ TEST_F(RecordedRun, ThatGoesOnWithAnotherModelSaysWhatDiffers) {
   EXPECT_EQ(told.messages, std::vector<std::string>{});
   run(4, 3);
   ASSERT_EQ(told.messages.size(), 1u);
-  EXPECT_SAYS(told.messages[0], "this run continues '" + folder.path("digits/record.jsonl") + "' with another model: ");
+  EXPECT_SAYS(told.messages[0],
+              "this run continues '" + folder.path("digits/record.jsonl") + "' with a different model: ");
   EXPECT_SAYS(told.messages[0], "'fc' (Linear of 4x3) where it had 'fc' (Linear of 2x3)");
   EXPECT_SAYS(told.messages[0], "leave out 'resume' under run or set another 'dir'");
 }

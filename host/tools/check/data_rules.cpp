@@ -43,7 +43,7 @@ void check_sizes(const Subject& subject, const char* name, std::size_t usual_fai
     const Answer& answer = session.failures().back();
     throw Broken(answer.function + " fails with a " + name + " of " + std::to_string(size) + " bytes where " +
                  std::to_string(sizeof(T)) + " are known: " + answer.message +
-                 "; read a member where struct_size reaches it, and demand no size");
+                 "; read a member only if struct_size covers it, and demand no size");
   }
   note_context("");
 }
