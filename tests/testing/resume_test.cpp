@@ -88,10 +88,10 @@ TEST_F(Resume, ShowsNoEarlierEpochsByOptionOrWithoutARecord) {
 TEST_F(Resume, SaysHowTheConfigurationIsNotAsItWas) {
   train(0, 1, false, "[record]");
   train(2, 2, true, "[record]");
-  EXPECT_FALSE(told("another configuration"));
+  EXPECT_FALSE(told("a different configuration"));
   train(3, 3, true, "[record: {sync: true}, html]");
   EXPECT_TRUE(
-      told("with another configuration: 'visualizers.html: true' is new, 'visualizers.record.sync: true' is new, "
+      told("with a different configuration: 'visualizers.html: true' is new, 'visualizers.record.sync: true' is new, "
            "'visualizers.record: true' was removed"));
 }
 
