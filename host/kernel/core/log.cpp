@@ -64,7 +64,7 @@ uint64_t unwritten_messages() {
 
 std::string unwritten_words(uint64_t count) {
   return std::to_string(count) + (count == 1 ? " message of Loupe was" : " messages of Loupe were") +
-         " dropped, as nobody read standard error";
+         " dropped, because nobody read standard error";
 }
 
 void log_as_rank(int number) {
