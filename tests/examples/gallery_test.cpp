@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -62,6 +64,20 @@ TEST(Gallery, ShowsFaultsThatLoupeFindsAndNothingElse) {
     const bool was_born_dead = diagnosis.find("silent since the first step") != std::string::npos;
     EXPECT_EQ(was_born_dead, fault == "dead-units") << fault;
   }
+}
+
+TEST(Gallery, SavesTheLastStepsBeforeAWarningIfAsked) {
+  const std::filesystem::path folder = fresh_folder();
+  std::ofstream(folder / "monitor.yaml") << "loupe: 1\nrun: {dir: it}\non_finding: {warning: dump}\n"
+                                         << "lenses: [health]\nvisualizers: [record]\n";
+  const Finished trained = run(LOUPE_COMMAND + " run --config monitor.yaml --every-step -- " + LOUPE_EXAMPLES +
+                                   "/digits_sick double-softmax 2>&1",
+                               folder);
+  EXPECT_EQ(trained.output.find("acts as tell"), std::string::npos) << trained.output;
+  const std::filesystem::directory_iterator files(folder / "it");
+  EXPECT_TRUE(std::any_of(begin(files), end(files), [](const std::filesystem::directory_entry& each) {
+    return each.path().filename().string().starts_with("incident-");
+  })) << trained.output;
 }
 
 }  // namespace

@@ -701,6 +701,19 @@ TEST(Run, UsesTheTicksOfTheConfiguration) {
   EXPECT_EQ(recorded.values["Loss"]["Loss"]["Critic loss mean"].size(), 3u) << finished.output;
 }
 
+TEST(Run, HasOneClockIfTicksAndEpochsAreConfigured) {
+  const auto epochs_of = [](const std::string& tick, const std::string& section, const std::string& warning) {
+    const fs::path folder = fresh_folder();
+    std::ofstream(folder / "monitor.yaml") << "loupe: 1\nrun: {name: mine, dir: mine, tick: {" << tick << "}}\n"
+                                           << section << "lenses: [loss_metrics]\nvisualizers: [record]\n";
+    const Finished finished = run(loupe_command + " run --config monitor.yaml -- " + trainers + " gan 2>&1", folder);
+    EXPECT_NE(finished.output.find(warning), std::string::npos) << finished.output;
+    return read_record(folder / "mine" / "record.jsonl").values["Loss"]["Loss"]["Critic loss mean"].size();
+  };
+  EXPECT_EQ(epochs_of("steps: 2", "run_program: {epoch: 3 steps}\n", "run.tick is ignored"), 2u);
+  EXPECT_EQ(epochs_of("steps: 2, of: Critic", "", "run.tick.of is ignored"), 3u);
+}
+
 TEST(Run, LetsAConsoleWriteToStandardErrorByDefault) {
   const fs::path folder = fresh_folder();
   const Finished alone = run(trainers + " epochs 2> /dev/null", folder);

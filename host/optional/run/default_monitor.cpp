@@ -46,7 +46,7 @@ void keep_from_interfering(Config& config) {
   if (std::exchange(config.stop_on_error, false))
     log(LOUPE_LOG_WARNING, "on_error: stop acts as quarantine, because loupe run must not stop the program");
   for (std::string* answer : {&config.on_info, &config.on_warning, &config.on_finding_error}) {
-    if (std::exchange(*answer, "tell") != "tell")
+    if (*answer != "dump" && std::exchange(*answer, "tell") != "tell")
       log(LOUPE_LOG_WARNING, "on_finding: stop or throw acts as tell, because loupe run must not stop the program");
   }
 }

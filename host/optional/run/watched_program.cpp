@@ -123,14 +123,18 @@ Inspector& WatchedProgram::inspector() {
   return *inspector_;
 }
 
-/// Takes over run.tick as the length of an epoch, so that only one clock ticks; not if the configuration defines an
-/// epoch or the counted model.
+/// Takes over run.tick as the length of an epoch, so that only one clock ticks.
 void WatchedProgram::count_as(TickRule& tick) {
   using Epoch = RunProgramSection::Epoch;
-  if (!tick.is_automatic() || !tick.of.empty() || section_.epoch != Epoch::automatic) return;
-  const bool counts_steps = tick.by == TickRule::By::steps;
-  section_.epoch = counts_steps ? Epoch::steps : Epoch::seconds;
-  section_.epoch_length = counts_steps ? static_cast<double>(tick.steps) : tick.seconds;
+  if (!tick.is_automatic()) return;
+  if (section_.epoch == Epoch::automatic) {
+    const bool counts_steps = tick.by == TickRule::By::steps;
+    section_.epoch = counts_steps ? Epoch::steps : Epoch::seconds;
+    section_.epoch_length = counts_steps ? static_cast<double>(tick.steps) : tick.seconds;
+    if (!tick.of.empty()) log(LOUPE_LOG_WARNING, "run.tick.of is ignored: loupe run counts the steps of all models");
+  } else {
+    log(LOUPE_LOG_WARNING, "run.tick is ignored, because run_program.epoch also defines epochs; remove one of them");
+  }
   tick = {};
 }
 
@@ -510,7 +514,9 @@ void WatchedProgram::tell_models_in_turn() {
 void WatchedProgram::tell_unobserved() {
   constexpr int enough_epochs = 3;
   std::vector<std::string> unobserved;
-  if (names_.empty()) unobserved.emplace_back("any model (no optimizer holds one)");
+  if (names_.empty())
+    unobserved.emplace_back(section_.models.empty() ? "any model (no optimizer holds one)"
+                                                    : "any model (none has a type that run_program.models names)");
   if (!losses_->any()) {
     unobserved.emplace_back("any loss (backward() was called on no number)");
   } else if (trainings() > 1) {
