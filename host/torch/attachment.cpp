@@ -164,24 +164,27 @@ std::shared_ptr<FunctionPoint> Attachment::function_after(TapPoint& after, const
   }
 }
 
-void Attachment::add_unregistered(const torch::nn::Module& module, const TapPoint& after) {
+bool Attachment::add_unregistered(const torch::nn::Module& module, const TapPoint& after) {
   const std::lock_guard lock(*mutex_);
-  if (!attached_) return;
+  // Each thread finds it, and finds it again after another model is attached.
+  const bool is_known = std::ranges::any_of(unregistered_, [&](const auto& each) { return each.first == &module; });
+  if (!attached_ || is_known) return false;
   ModuleDescription description;
   description.full_type = module.name();
   description.type = short_type(description.full_type);
   description.family = family_of(description.type);
   description.name = after.node->description().name + ":" + description.type;
-  const auto same = std::count_if(unregistered_.begin(), unregistered_.end(), [&](const auto& each) {
-    return each->description().name == description.name ||
-           each->description().name.rfind(description.name + "#", 0) == 0;
+  const auto same = std::ranges::count_if(unregistered_, [&](const auto& each) {
+    const std::string& name = each.second->description().name;
+    return name == description.name || name.rfind(description.name + "#", 0) == 0;
   });
   if (same > 0) description.name += "#" + std::to_string(same + 1);
   description.path = description.name;
   description.flags = LOUPE_DRAFT_MODULE_UNREGISTERED;
   description.offers = [](uint32_t, const std::string&) { return false; };
-  unregistered_.push_back(monitor_.add_module(std::move(description), model_, after.node.get()));
-  unregistered_.back()->calls().forward.note();
+  unregistered_.emplace_back(&module, monitor_.add_module(std::move(description), model_, after.node.get()));
+  unregistered_.back().second->calls().forward.note();
+  return unregistered_.size() == 1;
 }
 
 bool Attachment::has_registered(const torch::nn::Module& module) const {
@@ -341,7 +344,7 @@ void Attachment::detach() {
   forget_optimizers(this);
   steps_.forget();
   // Start from the last one, which is quick because lists are shortened from their ends.
-  std::for_each(unregistered_.rbegin(), unregistered_.rend(), [&](const auto& node) { monitor_.remove_module(node); });
+  std::for_each(unregistered_.rbegin(), unregistered_.rend(), [&](auto& each) { monitor_.remove_module(each.second); });
   std::for_each(function_points_.rbegin(), function_points_.rend(),
                 [&](const auto& point) { monitor_.remove_module(point->node); });
   std::for_each(points_.rbegin(), points_.rend(), [&](const auto& point) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pipeline/monitor.h"
@@ -38,7 +39,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
 
   std::shared_ptr<FunctionPoint> function_after(TapPoint& after, const FunctionKind& kind,
                                                 std::size_t occurrence) override;
-  void add_unregistered(const torch::nn::Module& module, const TapPoint& after) override;
+  bool add_unregistered(const torch::nn::Module& module, const TapPoint& after) override;
   bool has_registered(const torch::nn::Module& module) const override;
 
   /// Whether the optimizer holds any of the model's parameters. Any thread.
@@ -102,7 +103,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   std::shared_ptr<ModelNode> model_;  // while it is attached
   std::vector<std::shared_ptr<TapPoint>> points_;
   std::vector<std::shared_ptr<FunctionPoint>> function_points_;
-  std::vector<std::shared_ptr<ModuleNode>> unregistered_;
+  std::vector<std::pair<const torch::nn::Module*, std::shared_ptr<ModuleNode>>> unregistered_;
   OptimizerSteps steps_{points_, names_};
   LateModules late_modules_;
   bool told_of_unseen_ = false, finds_code_ = true;

@@ -305,6 +305,36 @@ TEST(UnregisteredModules, AreEachNamedEvenIfThereAreMany) {
       << told[0].message;
 }
 
+TEST(UnregisteredModules, AreCountedAndLoggedOnceAlthoughOtherModelsComeAndGo) {
+  struct Forgetful : nn::Module {
+    nn::Linear first = register_module("first", nn::Linear(3, 3));
+    std::vector<nn::Linear> forgotten{nn::Linear(3, 3), nn::Linear(3, 3)};
+    NOT_INLINED torch::Tensor forward(torch::Tensor x) { return forgotten[1](forgotten[0](first(x))); }
+  } model;
+  torch::optim::SGD optimizer(model.parameters(), 1e-3);
+  auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n");
+  inspector.attach(model, optimizer);
+  ::testing::internal::CaptureStderr();
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    nn::Linear other(3, 3);
+    auto others = probed();
+    others.attach(*other);
+    for (int step = 0; step < 6; ++step) {
+      model.forward(torch::randn({2, 3})).mean().backward();
+      optimizer.step();
+    }
+    inspector.tick_epoch();
+  }
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("never trained"), std::string::npos) << said;
+  EXPECT_EQ(said.find("never trained"), said.rfind("never trained")) << said;
+  std::string last;
+  for (const loupe::Finding& each : inspector.findings()) {
+    if (each.rule == "unregistered_module") last = each.message;
+  }
+  EXPECT_EQ(last.rfind("2 modules of type ", 0), 0U) << last;
+}
+
 /// Two models of one class, whose layers run in the same code. Only one is attached.
 struct Twin : nn::Module {
   nn::Embedding words = register_module("words", nn::Embedding(2000, 8));

@@ -70,12 +70,11 @@ void Registry::remove(const std::atomic<bool>* active) {
   });
 }
 
-bool Registry::refresh(std::shared_ptr<const Table>& table, uint64_t& generation) {
-  if (generation_.load(std::memory_order_acquire) == generation) return false;
+std::shared_ptr<const Registry::Table> Registry::refresh(std::shared_ptr<const Table>& table, uint64_t& generation) {
+  if (generation_.load(std::memory_order_acquire) == generation) return nullptr;
   const std::lock_guard lock(mutex_);
-  table = table_;
   generation = generation_.load(std::memory_order_relaxed);
-  return true;
+  return std::exchange(table, table_);
 }
 
 std::atomic<const ProgramHooks*> program_hooks{nullptr};

@@ -55,8 +55,8 @@ class Registry {
   /// Stops watching all attached models, in a forked child. Allocates nothing.
   void abandon();
 
-  /// Updates a thread's table; true if it changed. Entries live as long as their table.
-  bool refresh(std::shared_ptr<const Table>& table, uint64_t& generation);
+  /// Updates a thread's table and returns the previous one; null if unchanged. Entries live as long as their table.
+  std::shared_ptr<const Table> refresh(std::shared_ptr<const Table>& table, uint64_t& generation);
 
  private:
   std::atomic<uint64_t> generation_{1};

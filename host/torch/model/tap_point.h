@@ -34,8 +34,8 @@ class WatchedModel {
   /// The point of a function after a module, created when it is first seen; null once the model is detached.
   virtual std::shared_ptr<FunctionPoint> function_after(TapPoint& after, const FunctionKind& kind,
                                                         std::size_t occurrence) = 0;
-  /// Shows lenses an unregistered module with parameters that runs after another, and so is never trained.
-  virtual void add_unregistered(const torch::nn::Module& module, const TapPoint& after) = 0;
+  /// Shows lenses a module that is not registered, and so is never trained. Returns whether it is the model's first.
+  virtual bool add_unregistered(const torch::nn::Module& module, const TapPoint& after) = 0;
   /// Whether the model holds the module now; it may not have done so at attach.
   virtual bool has_registered(const torch::nn::Module& module) const = 0;
 

@@ -120,8 +120,9 @@ CallPlace place_of(ThreadState& state, const CallSite& site) {
 
 /// Follows attachments and detachments since the last call.
 void refresh(ThreadState& state) {
-  if (!Registry::instance().refresh(state.table, state.generation)) return;
-  state.unregistered.forget();
+  const auto before = Registry::instance().refresh(state.table, state.generation);
+  if (before == nullptr) return;
+  if (before->roots != state.table->roots) state.unregistered.forget();  // else only a listener came or went
   state.last = nullptr;
   state.pass = {};
   state.places.forget();

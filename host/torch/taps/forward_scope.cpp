@@ -153,27 +153,23 @@ bool is_only_root(const ModuleEntry& entry) {
 void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module, const WatchedModel* model) {
   const ModuleEntry* entry = state.last != nullptr ? state.last : root_entry(state, model);
   std::string after;
-  bool is_registered = false;
+  bool is_registered = false, is_first = true;
   if (entry != nullptr && !entry->points.empty() && entry->points[0]->node != nullptr) {
-    const std::string& name = entry->points[0]->node->description().name;
-    after = " after '" + name + "'";
+    after = " after '" + entry->points[0]->node->description().name + "'";
     for (const auto& point : entry->points) {
       const auto attachment = point->attachment.lock();
       if (attachment == nullptr) continue;
       is_registered = is_registered || attachment->has_registered(module);
-      if (!is_registered) attachment->add_unregistered(module, *point);
+      if (!is_registered) is_first = attachment->add_unregistered(module, *point);
     }
   }
-  if (is_registered) {
-    log(LOUPE_LOG_WARNING, "a " + module.name() + " that runs" + after +
-                               " gets gradients, but no step of an optimizer has changed it: the model has registered "
-                               "it, but the optimizer does not hold its parameters, for example because it was added "
-                               "later; create the optimizer again, or call its add_param_group");
-    return;
-  }
-  log(LOUPE_LOG_WARNING, "a " + module.name() + " that runs" + after +
-                             " gets gradients, but no step of an optimizer has changed it: no module has registered "
-                             "it, so it is never trained; call register_module for it");
+  // Lenses report all of them together, so one line of the log is enough.
+  if (!is_registered && !is_first) return;
+  log(LOUPE_LOG_WARNING,
+      "a " + module.name() + " that runs" + after + " gets gradients, but no step of an optimizer has changed it: " +
+          (is_registered ? "the model has registered it, but the optimizer does not hold its parameters, for example "
+                           "because it was added later; create the optimizer again, or call its add_param_group"
+                         : "no module has registered it, so it is never trained; call register_module for it"));
 }
 
 }  // namespace
