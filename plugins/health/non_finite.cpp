@@ -19,6 +19,20 @@ std::string what(const Origin& origin) {
   return text + " of " + std::to_string(origin.numel) + " elements" + origin.where;
 }
 
+/// How sentences name the NaN or Inf. An opening such as "the first NaN or Inf of this run" is their object; one that
+/// is a sentence comes before theirs.
+struct Naming {
+  explicit Naming(const std::string& opening) {
+    if (opening.rfind("the ", 0) == 0) {
+      it = opening;
+      has = "has " + opening + ": ";
+    } else {
+      before = opening + ": ";
+    }
+  }
+  std::string before, it = "it", has = "has ";
+};
+
 /// Adds the function of autograd's graph that made it, and what to do about that.
 void add_makers(const std::vector<draft::Maker>& makers, Observation& seen) {
   for (const draft::Maker& each : makers) {
@@ -35,11 +49,10 @@ std::string what_went_in(const Origin& origin) {
 }
 
 /// Explains that it came in an unmeasured step.
-void blame_unseen(const Origin& origin, Observation& seen) {
-  seen.message +=
-      sentence("it appeared in one of the ", origin.unseen_steps,
-               " steps before that were not measured (attach.every, attach.budget): the parameter '",
-               origin.inputs->bad_parameter, "' of '", origin.module->name, "' contains it", origin.inputs->where);
+void blame_unseen(const Origin& origin, const Naming& naming, Observation& seen) {
+  seen.message += sentence("the parameter '", origin.inputs->bad_parameter, "' of '", origin.module->name,
+                           "' contains ", naming.it, origin.inputs->where, ": it appeared in one of the ",
+                           origin.unseen_steps, " steps before that were not measured (attach.every, attach.budget)");
   seen.parameter = origin.inputs->bad_parameter;
   seen.advice =
       "measure every step to find what made it; lower the learning rate, or clip the gradients between backward() and "
@@ -65,38 +78,43 @@ std::string advice_for_maker(const Origin& origin) {
          " with large inputs or weights, or in float16; normalize its input, or lower the learning rate";
 }
 
-void blame_output(const Origin& origin, Observation& seen) {
+void blame_output(const Origin& origin, const Naming& naming, Observation& seen) {
   const std::string layer = std::string("'") + origin.module->name + "'";
   if (!origin.inputs) {
-    seen.message += sentence("the output of ", layer, " has ", what(origin));
+    seen.message += sentence("the output of ", layer, " ", naming.has, what(origin));
     seen.advice = "check the input of this layer";
   } else if (!origin.inputs->bad_parameter.empty() && origin.unseen_steps > 0) {
-    blame_unseen(origin, seen);
+    blame_unseen(origin, naming, seen);
   } else if (!origin.inputs->bad_parameter.empty()) {
     seen.parameter = origin.inputs->bad_parameter;
-    seen.message += sentence("the parameter '", seen.parameter, "' of ", layer, " contains it", origin.inputs->where,
-                             (origin.inputs->was_stepped ? ", but not after the last step" : " already"));
+    seen.message +=
+        sentence("the parameter '", seen.parameter, "' of ", layer, " contains ", naming.it, origin.inputs->where,
+                 (origin.inputs->was_stepped ? ", but did not after the last step" : ", since before its first step"));
     seen.advice = origin.inputs->was_stepped ? "find the code other than the optimizer that writes to it"
                                              : "check how it was initialized or loaded";
   } else if (!origin.inputs->finite && origin.begins_pass) {
-    seen.message += sentence("the batch itself contains it: the input of ", layer, ", the first layer, is not finite",
-                             origin.inputs->where);
+    seen.message += sentence("the batch itself contains ", naming.it, ": the input of ", layer,
+                             ", the first layer, is not finite", origin.inputs->where);
     seen.advice = "check the data of this batch for missing values, and the division by its standard deviation";
   } else if (!origin.inputs->finite) {
-    seen.message += sentence("it was made between ", (origin.before.empty() ? "the input" : "'" + origin.before + "'"),
-                             ", whose output is finite, and ", layer, ", whose input is not", origin.inputs->where);
+    const std::string before = origin.before.empty() ? "" : "'" + origin.before + "'";
+    seen.message += before.empty() ? sentence("an operation before ", layer, " made ", naming.it, ": the input of ",
+                                              layer, " is not finite", origin.inputs->where)
+                                   : sentence("an operation between ", before, " and ", layer, " made ", naming.it,
+                                              ": the output of ", before, " is finite, and the input of ", layer,
+                                              " is not", origin.inputs->where);
     seen.advice =
         "check the operations there: a logarithm or root of 0 or less, a division by 0, an exp of a large number";
     add_makers(origin.inputs->maker, seen);
   } else if (origin.inputs->masked_rows > 0) {
     const Origin::Inputs& in = *origin.inputs;
-    seen.message += sentence(layer, " made it: among ", in.rows, " rows of its softmax, ", in.masked_rows,
+    seen.message += sentence(layer, " made ", naming.it, ": among ", in.rows, " rows of its softmax, ", in.masked_rows,
                              (in.masked_rows == 1 ? " is" : " are"), " fully masked, all ", in.keys,
                              " elements, and its output has ", what(origin));
     seen.advice = "check that each row of the mask leaves an element: a softmax over values that are all -Inf is NaN";
   } else {
     seen.message +=
-        sentence(layer, " made it: ", what_went_in(origin), ", and ",
+        sentence(layer, " made ", naming.it, ": ", what_went_in(origin), ", and ",
                  (origin.shown_by.empty() ? "its output" : "the input that '" + origin.shown_by + "' gets from it"),
                  " has ", what(origin));
     seen.advice = advice_for_maker(origin);
@@ -105,12 +123,13 @@ void blame_output(const Origin& origin, Observation& seen) {
 }
 
 /// Blames the loss for a NaN or Inf that no layer made: the first gradient only shows it.
-void blame_loss(const Origin& origin, const std::vector<draft::Maker>& makers, Observation& seen) {
+void blame_loss(const Origin& origin, const std::vector<draft::Maker>& makers, const Naming& naming,
+                Observation& seen) {
   seen.module = nullptr;
   seen.tag = "Loss";
-  seen.message +=
-      sentence("the loss made it: the outputs of all layers are finite, while the loss and the gradient of '",
-               origin.parameter, "' of '", origin.module->name, "' are not");
+  seen.message += sentence("the loss made ", naming.it,
+                           ": the outputs of all layers are finite, while the loss and the gradient of '",
+                           origin.parameter, "' of '", origin.module->name, "' are not");
   seen.advice =
       "check the operations between the model's output and the loss: a logarithm of 0, a division by 0 or an overflow";
   add_makers(makers, seen);
@@ -120,23 +139,24 @@ void blame_loss(const Origin& origin, const std::vector<draft::Maker>& makers, O
 
 Observation blame(const Origin& origin, bool loss, const std::vector<draft::Maker>& makers,
                   const std::string& opening) {
+  const Naming naming(opening);
   Observation seen{.module = origin.module,
-                   .message = sentence(opening, ": "),
+                   .message = naming.before,
                    .value = static_cast<double>(origin.nan_count + origin.inf_count),
                    .threshold = 0,
                    .tag = "Non-Finite Values"};
   const std::string layer = std::string("'") + origin.module->name + "'";
   switch (origin.place) {
     case Origin::Place::output:
-      blame_output(origin, seen);
+      blame_output(origin, naming, seen);
       break;
     case Origin::Place::gradient:
       if (loss) {
-        blame_loss(origin, makers, seen);
+        blame_loss(origin, makers, naming, seen);
         break;
       }
       seen.parameter = origin.parameter;
-      seen.message += sentence("the gradient of '", origin.parameter, "' of ", layer, " has ", what(origin),
+      seen.message += sentence("the gradient of '", origin.parameter, "' of ", layer, " ", naming.has, what(origin),
                                ", while the outputs of all layers are finite");
       seen.advice =
           "an operation between this layer and the loss has no finite slope here: a root, norm or logarithm at 0, or a "
@@ -150,7 +170,7 @@ Observation blame(const Origin& origin, bool loss, const std::vector<draft::Make
       break;
     case Origin::Place::changed_gradient:
       seen.parameter = origin.parameter;
-      seen.message += sentence("the gradient of '", origin.parameter, "' of ", layer, " has ", what(origin),
+      seen.message += sentence("the gradient of '", origin.parameter, "' of ", layer, " ", naming.has, what(origin),
                                " when the optimizer used it, but was finite after the backward pass");
       seen.advice =
           "check what changes gradients between backward() and step(): an average over ranks spreads the NaN of any "
@@ -158,8 +178,8 @@ Observation blame(const Origin& origin, bool loss, const std::vector<draft::Make
       break;
     case Origin::Place::parameter:
       seen.parameter = origin.parameter;
-      seen.message += sentence("the step made it: '", origin.parameter, "' of ", layer, " has ", what(origin),
-                               " after it, while its gradient and all outputs were finite");
+      seen.message += sentence("the step made ", naming.it, ": '", origin.parameter, "' of ", layer, " has ",
+                               what(origin), " after it, while its gradient and all outputs were finite");
       seen.advice = "lower the learning rate; check that nothing else writes to the parameter";
       break;
   }
@@ -213,7 +233,7 @@ void Health::add_growth(Observation& seen, const Model* model) {
   std::vector<double> losses(loss.recent.begin(), loss.recent.end());
   losses.insert(losses.end(), loss.pending.begin(), loss.pending.end());
   if (losses.size() < 2 || !(losses.front() > 0) || !(losses.back() > far * losses.front())) return;
-  seen.message += sentence("; before it ", losses_.shown(loss), " had grown from ", losses.front(), " to ",
+  seen.message += sentence("; before that ", losses_.shown(loss), " had grown from ", losses.front(), " to ",
                            losses.back(), " in ", losses.size(), " steps");
   seen.advice = "lower the learning rate, or clip the gradients between backward() and step()";
   const double scale = model != nullptr ? model->passing.range.scale() : NAN;

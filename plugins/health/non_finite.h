@@ -96,7 +96,8 @@ class FirstNonFinite {
 /// Describes the origin of a NaN or Inf.
 /// @param loss     whether the training loss was not finite either
 /// @param makers   the function that made the loss's, if known
-/// @param opening  the beginning of the message: "the first NaN or Inf of this run"
+/// @param opening  "the first NaN or Inf of this run", which the message names as its object, or a sentence to begin
+/// with
 Observation blame(const Origin& origin, bool loss, const std::vector<draft::Maker>& makers, const std::string& opening);
 
 }  // namespace loupe::health

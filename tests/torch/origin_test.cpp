@@ -93,7 +93,8 @@ TEST_F(OriginOfANaN, IsInTheRowOfAnEmbeddingTable) {
     const torch::NoGradGuard guard;
     net->words->weight[7].fill_(NAN);
   }
-  EXPECT_SAYS(told(torch::full({16}, 7, torch::kLong)), "contains it, in row 7 of 20 (from 0)");
+  EXPECT_SAYS(told(torch::full({16}, 7, torch::kLong)),
+              "contains the first NaN or Inf of this run, in row 7 of 20 (from 0)");
 }
 
 TEST_F(OriginOfANaN, IsARowThatIsFullyMaskedBeforeASoftmax) {
@@ -102,7 +103,9 @@ TEST_F(OriginOfANaN, IsARowThatIsFullyMaskedBeforeASoftmax) {
   step(batch());
   EXPECT_TRUE(inspector.findings().empty());
   net->scores[5].fill_(true);
-  EXPECT_SAYS(told(batch()), "'softmax' made it: among 16 rows of its softmax, 1 is fully masked, all 16");
+  EXPECT_SAYS(
+      told(batch()),
+      "'softmax' made the first NaN or Inf of this run: among 16 rows of its softmax, 1 is fully masked, all 16");
 }
 
 TEST_F(OriginOfANaN, IsAPaddingMaskThatLeavesNoKey) {

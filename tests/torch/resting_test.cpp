@@ -117,7 +117,7 @@ TEST_P(ParametersThatRest, AreBlamedIfAStepSpoiledThem) {
   EXPECT_EQ(found.parameter, "bias");
   EXPECT_EQ(found.layer, "0");
   EXPECT_NE(found.message.find("step"), std::string::npos) << found.message;
-  EXPECT_NE(found.message.find("made it"), std::string::npos) << found.message;
+  EXPECT_NE(found.message.find("made the first NaN"), std::string::npos) << found.message;
 }
 
 TEST_P(ParametersThatRest, AreMeasuredAgainIfTheParametersThatShowedThemAreFrozen) {
