@@ -443,6 +443,7 @@ void Health::report(Report& report) {
       each.ever_changed = each.ever_changed || (each.parameter != nullptr && each.is(LOUPE_DRAFT_PARAMETER_CHANGED));
     model->target_tally.end_epoch();
     Situation now = situation(model.get());
+    now.epoch = static_cast<uint64_t>(std::lround(report.tick().at.epoch));
     now.was_validated = was_validated;
     now.still_twin = twin ? &*twin : nullptr;
     now.was_stepped = steps_since_tick_ > 0 || met_non_finite_;  // steps are skipped if gradients overflow

@@ -16,6 +16,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "health/judged.h"
 
@@ -137,6 +138,33 @@ TEST(NothingTrainable, IsNotReportedForACriticFrozenWhileThePolicySteps) {
   }
   critic.matrix.flags = 0;
   for (int i = 0; i < 32; ++i) EXPECT_EQ(critic.is_told("nothing_trainable", When::optimizer), i == 31) << i;
+}
+
+/// The message about a training loss with these means, one for each epoch.
+std::string message_about(const char* rule, const std::vector<double>& means) {
+  Losses losses;
+  for (const double mean : means)
+    losses.training.epochs.push_back({.mean = mean, .count = 20, .number = losses.training.epochs.size() + 1});
+  testing::JudgedFindings judged;
+  const Situation situation{.losses = &losses};
+  rule_named(rule).looks.front().judge(judged.judge(rule), situation);
+  return judged.findings.empty() ? "" : judged.findings.back().message;
+}
+
+TEST(MessagesAboutEpochs, NameThoseOfTheirNumbers) {
+  EXPECT_EQ(message_about("unbounded_loss", {-1, -20, -200, -2000}),
+            "the training loss fell below 0 and grows in size with each epoch: -1 in epoch 1, -200 in epoch 3, "
+            "-2e+03 in epoch 4");
+  EXPECT_EQ(message_about("loss_not_decreasing", {2.31, 2.31, 2.3, 2.3}),
+            "the training loss has not fallen: 2.31 in epoch 1, 2.3 in epoch 4");
+  ThreeLayers net;
+  net.model.epoch.has_backward = true;
+  for (ParameterState& each : net.model.parameters) each.gradients = 2;
+  const Situation situation{.model = &net.model, .epoch = 7};
+  rule_named("no_step").looks.front().judge(net.judged.judge("no_step"), situation);
+  ASSERT_FALSE(net.judged.findings.empty());
+  EXPECT_EQ(net.judged.findings[0].message,
+            "gradients were computed in epoch 7, but no optimizer stepped and no parameter changed");
 }
 
 TEST(RulesOfHealth, HaveAnExampleForExplain) {

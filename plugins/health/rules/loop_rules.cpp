@@ -306,8 +306,8 @@ void judge_no_step(const Judge& judge, const Situation& situation) {
     return each.gradients > std::max(each.gradients_of_step, 1U);
   });
   if (!lacks_steps || (!are_too_many && model.epochs_without_step < 2)) return;
-  judge.tell({.module = model.root},
-             "gradients were computed in this epoch, but no optimizer stepped and no parameter changed");
+  judge.tell({.module = model.root}, sentence("gradients were computed in epoch ", situation.epoch,
+                                              ", but no optimizer stepped and no parameter changed"));
 }
 
 /// Reports again the faults of each parameter that persist.

@@ -49,6 +49,11 @@ EpochPlace lowest_of(EpochPlace begin, EpochPlace end) {
   return std::ranges::min_element(begin, end, {}, &Losses::Epoch::mean);
 }
 
+/// "2.31 in epoch 3".
+std::string in_epoch(const Losses::Epoch& epoch) {
+  return sentence(epoch.mean, " in epoch ", epoch.number);
+}
+
 /// "; at the same step the root mean square of the model's input became 1.6 times as large"; empty if unchanged.
 std::string jump_of_input(double times) {
   constexpr double clearly = 1.4;
@@ -167,8 +172,7 @@ void judge_divergence(const Judge& judge, const Situation& situation) {
   constexpr double many_times = 10;
   if (now < best->mean + next_to_nothing && now < many_times * best->mean) return;
   judge.tell({.value = now, .threshold = limit},
-             sentence("the training loss grows: ", now, " in epoch ", epochs.back().number, ", up from ", best->mean,
-                      " in epoch ", best->number),
+             sentence("the training loss grows: ", in_epoch(epochs.back()), ", up from ", in_epoch(*best)),
              situation.acts ? "check that targets made from the model's own answers end where the episode ends, "
                               "and follow the model slowly; else lower the learning rate"
                             : "");
@@ -187,8 +191,8 @@ void judge_unbounded(const Judge& judge, const Situation& situation) {
     if (!(epochs[i].mean < faster * before)) return;
   }
   judge.tell({.value = now, .threshold = -far_beyond * std::max(std::abs(first), 1.0)},
-             sentence("the training loss fell below 0 and grows in size with each epoch: ", first, " in the first, ",
-                      epochs[epochs.size() - 2].mean, " in the last but one, ", now, " in the last"));
+             sentence("the training loss fell below 0 and grows in size with each epoch: ", in_epoch(epochs.front()),
+                      ", ", in_epoch(epochs[epochs.size() - 2]), ", ", in_epoch(epochs.back())));
 }
 
 void judge_stagnation(const Judge& judge, const Situation& situation) {
@@ -211,11 +215,10 @@ void judge_stagnation(const Judge& judge, const Situation& situation) {
   const bool stays = !decreased && first != 0 && !situation.may_grow && !situation.losses->began_late &&
                      !crosses_zero(*situation.losses);
   if (!stays && !is_guess) return;
-  judge.tell({.value = now, .threshold = first},
-             sentence("the training loss ",
-                      stays ? sentence("has not fallen in ", epochs.size(), " epochs") : "is no better than a guess",
-                      ": ", first, stays ? " in the first, " : " in the first epoch, ", now, " in the last",
-                      is_guess ? ", and " + guessing->text() : ""));
+  judge.tell(
+      {.value = now, .threshold = first},
+      sentence("the training loss ", stays ? "has not fallen" : "is no better than a guess", ": ",
+               in_epoch(epochs.front()), ", ", in_epoch(epochs.back()), is_guess ? ", and " + guessing->text() : ""));
 }
 
 void judge_oscillation(const Judge& judge, const Situation& situation) {
@@ -320,9 +323,8 @@ void judge_overfitting(const Judge& judge, const Situation& situation) {
   const bool is_below_zero = trained.back().mean < 0;
   const auto at_best = lowest_of(held_out.begin(), held_out.end());
   judge.tell({.value = held_out.back().mean, .threshold = limit},
-             sentence("the validation loss grows while the training loss falls: its best was ", at_best->mean,
-                      ", and it is ", held_out.back().mean, " now, ", held_out.back().number - at_best->number,
-                      " epochs later, with a training loss of ", trained.back().mean),
+             sentence("the validation loss grows while the training loss falls: its best was ", in_epoch(*at_best),
+                      ", and it was ", in_epoch(held_out.back()), ", with a training loss of ", trained.back().mean),
              is_below_zero ? "check that the loss is minimized, not maximized" : "");
 }
 

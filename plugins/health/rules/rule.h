@@ -53,6 +53,7 @@ struct Situation {
   const Speed* speed = nullptr;
   const Guessing* guessing = nullptr;          ///< the comparison with a guess, of the only trained model
   const loupe_optimizer* optimizer = nullptr;  ///< null if the trainer reports its steps by hand
+  uint64_t epoch = 0;                          ///< at a tick: the number of the epoch that ends
   double epochs_to_come = 0;      ///< the epochs that follow in the trainer's loop; 0 if unknown, and near its end
   bool is_annealed = false;       ///< the learning rate has fallen as at the end of a schedule
   Trend trend = Trend::unknown;   ///< the trend of the training loss, if only one model is trained and does not act
