@@ -33,18 +33,23 @@ void Health::tell_unregistered(const Judge& judge) {
   constexpr std::size_t shown = 3;
   std::map<std::string_view, std::vector<const loupe_module*>> by_type;
   for (const loupe_module* module : unregistered_) by_type[module->full_type].push_back(module);
-  for (const auto& [type, modules] : by_type) {
+  for (const auto& each : by_type) {
+    const std::vector<const loupe_module*>& modules = each.second;
     const std::size_t count = modules.size();
+    const bool is_one = count == 1;
+    const char* const type = modules[0]->type;
     std::string names;
     for (std::size_t i = 0; i < count && i < shown; ++i)
       names += std::string(i > 0 ? ", '" : "'") + modules[i]->name + "'";
     if (count > shown) names += ", …";
     judge.by(rule_named(unregistered_module))
         .tell({.module = modules[0]},
-              sentence(
-                  count == 1 ? sentence("a ", type, " runs (") : sentence(count, " modules of type ", type, " run ("),
-                  names, ") that no watched model has registered: ", count == 1 ? "its" : "their",
-                  " parameters get gradients, but no step changes them"));
+              sentence(is_one ? sentence("a ", type, " runs (") : sentence(count, " modules of type ", type, " run ("),
+                       names, ") that no watched model has registered: ", is_one ? "its" : "their",
+                       " parameters get gradients, but no step changes them"),
+              is_one ? ""
+                     : "register them with register_module in the module that uses them, or give their parameters to "
+                       "an optimizer; frozen ones need requires_grad_(false)");
   }
 }
 

@@ -185,6 +185,7 @@ void look_at_maker(uint32_t maker, int64_t classes, LossFault& fault) {
                                                                  : nullptr;
   if (name == nullptr) return;
   fault.kind = is_relu ? Kind::rectified : Kind::bounded;
+  fault.maker = name;
   fault.given = sentence("the output of a ", name, ", but it takes unbounded scores");
   if (classes > 1 && !is_relu) fault.floor = floor_of_cross_entropy(classes, is_tanh ? -1 : 0, 1);
 }

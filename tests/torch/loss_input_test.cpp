@@ -87,6 +87,8 @@ TEST(LossInput, OfCrossEntropyIsScoresOfTwoClassesOrMore) {
   };
   expect(entropy([](auto& out) { return torch::sigmoid(out); }, "loss_input"), LOUPE_SEVERITY_WARNING,
          "the output of a sigmoid, but it takes unbounded scores: the loss cannot fall below 0.9");
+  EXPECT_EQ(entropy([](auto& out) { return torch::sigmoid(out); }, "loss_input")->advice,
+            "pass the scores before the sigmoid to cross_entropy");
   expect(entropy([](auto& out) { return torch::tanh(out); }, "loss_input"), LOUPE_SEVERITY_WARNING, "a tanh");
   expect(entropy([](auto& out) { return torch::relu(out); }, "loss_input"), LOUPE_SEVERITY_INFO, "a ReLU");
   EXPECT_TRUE(entropy([](auto& out) { return torch::softmax(out, 1); }, "double_softmax"));

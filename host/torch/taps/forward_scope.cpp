@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "loupe/tapped.h"
 #include "pipeline/step_timing.h"
+#include "torch/model/module_types.h"
 #include "torch/model/registry.h"
 #include "torch/taps/forward_taps.h"
 #include "torch/taps/gradient_taps.h"
@@ -163,10 +164,10 @@ void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module
       if (!is_registered) is_first = attachment->add_unregistered(module, *point);
     }
   }
-  // Lenses report all of them together, so one line of the log is enough.
-  if (!is_registered && !is_first) return;
+  if (!is_registered && !is_first) return;  // lenses report all of them together
   log(LOUPE_LOG_WARNING,
-      "a " + module.name() + " that runs" + after + " gets gradients, but no step of an optimizer has changed it: " +
+      "a " + short_type(module.name()) + " that runs" + after +
+          " gets gradients, but no step of an optimizer has changed it: " +
           (is_registered ? "the model has registered it, but the optimizer does not hold its parameters, for example "
                            "because it was added later; create the optimizer again, or call its add_param_group"
                          : "no module has registered it, so it is never trained; call register_module for it"));

@@ -203,7 +203,7 @@ void judge_reach(const Judge& judge, const Situation& situation) {
   if (stepped == 0 || with_gradient > 0 || (by_hand && (model.step.added_up || moves))) return;
   judge.tell(
       {.module = model.root},
-      sentence("the optimizer stepped, but none of its ", stepped, " parameters of ", whose(model),
+      sentence("the optimizer stepped, but none of the ", stepped, " parameters of ", whose(model),
                " has a gradient: the loss does not reach them"),
       "check that the loss is computed from the model's output without detach(), data() or NoGradGuard, and that "
       "backward() is called on it");

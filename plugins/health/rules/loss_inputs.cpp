@@ -128,7 +128,8 @@ void judge_double_softmax(const Judge& judge, const Situation& situation) {
              "itself, and a second softmax flattens the gradients");
 }
 
-/// The text for each fault after "mse_loss is given …".
+/// The text for each fault after "mse_loss is given …". Without an advice: pass the scores before the function that
+/// made the argument.
 struct FaultText {
   LossFault::Kind kind;
   uint32_t severity;
@@ -146,9 +147,8 @@ constexpr FaultText fault_texts[] = {
     {LossFault::Kind::no_logarithms, LOUPE_SEVERITY_ERROR, "; it takes logarithms of probabilities",
      "use log_softmax over the dimension of the classes before it, or give the scores to cross_entropy"},
     {LossFault::Kind::bounded, LOUPE_SEVERITY_WARNING, ": it applies sigmoid itself, and no sample comes near 0 or 1",
-     "give it the input of that function"},
-    {LossFault::Kind::rectified, LOUPE_SEVERITY_INFO, ": a score that is cut off at 0 gets no gradient",
-     "give it the input of the ReLU"},
+     ""},
+    {LossFault::Kind::rectified, LOUPE_SEVERITY_INFO, ": a score that is cut off at 0 gets no gradient", ""},
     {LossFault::Kind::swapped, LOUPE_SEVERITY_INFO, ": the arguments seem to be swapped",
      "give the model's output first and the target second"},
 };
@@ -163,7 +163,8 @@ void judge_loss_input(const Judge& judge, const Situation& situation) {
   judge.tell({.severity = text->severity, .module = model.output_module(), .value = has_floor ? fault.floor : NAN},
              sentence(fault.function, " is given ", fault.given,
                       has_floor ? sentence(": the loss cannot fall below ", fault.floor) : text->message),
-             text->advice);
+             *text->advice != '\0' ? text->advice
+                                   : sentence("pass the scores before the ", fault.maker, " to ", fault.function));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ struct LossFault {
   Kind kind = Kind::none;
   const char* function = "";  ///< "mse_loss"
   std::string given;          ///< the argument, for a sentence
+  const char* maker = "";     ///< for `bounded` and `rectified`: "sigmoid"
   double floor = 0;           ///< for `bounded`: the lower bound of the loss; 0 if unknown
 };
 
