@@ -37,16 +37,15 @@ void Health::tell_unregistered(const Judge& judge) {
     const std::vector<const loupe_module*>& modules = each.second;
     const std::size_t count = modules.size();
     const bool is_one = count == 1;
-    const char* const type = modules[0]->type;
     std::string names;
     for (std::size_t i = 0; i < count && i < shown; ++i)
       names += std::string(i > 0 ? ", '" : "'") + modules[i]->name + "'";
     if (count > shown) names += ", …";
     judge.by(rule_named(unregistered_module))
         .tell({.module = modules[0]},
-              sentence(is_one ? sentence("a ", type, " runs (") : sentence(count, " modules of type ", type, " run ("),
-                       names, ") that no watched model has registered: ", is_one ? "its" : "their",
-                       " parameters get gradients, but no step changes them"),
+              sentence(is_one ? "a module" : sentence(count, " modules"), " of type ", modules[0]->type,
+                       is_one ? " runs (" : " run (", names, ") that no watched model has registered: ",
+                       is_one ? "its" : "their", " parameters get gradients, but no step changes them"),
               is_one ? ""
                      : "register them with register_module in the module that uses them, or give their parameters to "
                        "an optimizer; frozen ones need requires_grad_(false)");

@@ -153,10 +153,10 @@ bool is_only_root(const ModuleEntry& entry) {
 /// @param model  the model that it runs in
 void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module, const WatchedModel* model) {
   const ModuleEntry* entry = state.last != nullptr ? state.last : root_entry(state, model);
-  std::string after;
+  std::string what = "a module of type " + short_type(module.name()) + " that runs";
   bool is_registered = false, is_first = true;
   if (entry != nullptr && !entry->points.empty() && entry->points[0]->node != nullptr) {
-    after = " after '" + entry->points[0]->node->description().name + "'";
+    what += " after '" + entry->points[0]->node->description().name + "'";
     for (const auto& point : entry->points) {
       const auto attachment = point->attachment.lock();
       if (attachment == nullptr) continue;
@@ -166,8 +166,7 @@ void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module
   }
   if (!is_registered && !is_first) return;  // lenses report all of them together
   log(LOUPE_LOG_WARNING,
-      "a " + short_type(module.name()) + " that runs" + after +
-          " gets gradients, but no step of an optimizer has changed it: " +
+      what + " gets gradients, but no step of an optimizer has changed it: " +
           (is_registered ? "the model has registered it, but the optimizer does not hold its parameters, for example "
                            "because it was added later; create the optimizer again, or call its add_param_group"
                          : "no module has registered it, so it is never trained; call register_module for it"));
