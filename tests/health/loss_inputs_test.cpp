@@ -113,9 +113,9 @@ void take_classes(TargetTally& tally, int common, int64_t answer, int epochs, in
   }
 }
 
-void take_pairs(TargetTally& tally, double output, double target, int epochs) {
+void take_pairs(TargetTally& tally, double output, double target, int epochs, int looks = looks_of_an_epoch) {
   for (int epoch = 0; epoch < epochs; ++epoch) {
-    for (int look = 0; look < looks_of_an_epoch; ++look) {
+    for (int look = 0; look < looks; ++look) {
       for (int i = 0; i < targets_of_a_look; ++i) tally.take_pair(output, target);
       tally.take_look("mse_loss");
     }
@@ -175,14 +175,25 @@ TEST(TargetTally, DoesNotJudgeSeveralHeadsTogether) {
 
 TEST(TargetTally, FindsTargetsFarLargerThanTheOutputsAfterThreeEpochs) {
   TargetTally tally;
-  take_pairs(tally, 3, 2e5, 2);
+  take_pairs(tally, 3e3, 2e5, 2);
   EXPECT_FALSE(tally.are_far_larger());
-  take_pairs(tally, 3, 2e5, 1);
+  take_pairs(tally, 3e3, 2e5, 1);
   EXPECT_TRUE(tally.are_far_larger());
   EXPECT_DOUBLE_EQ(tally.target_size(), 2e5);
-  EXPECT_DOUBLE_EQ(tally.output_size(), 3);
+  EXPECT_DOUBLE_EQ(tally.output_size(), 3e3);
   take_pairs(tally, 1.5e5, 2e5, 1);
   EXPECT_FALSE(tally.are_far_larger()) << "the outputs have reached them";
+}
+
+TEST(TargetTally, FindsTargetsAThousandTimesLargerInAFewLooksOfTheSecondEpoch) {
+  TargetTally stuck, learns;
+  for (TargetTally* tally : {&stuck, &learns}) take_pairs(*tally, 3, 2e5, 1);
+  EXPECT_FALSE(stuck.are_far_larger()) << "one epoch is too early";
+  take_pairs(stuck, 9, 2e5, 1, 2);
+  EXPECT_TRUE(stuck.are_far_larger());
+  EXPECT_DOUBLE_EQ(stuck.output_size(), 9);
+  take_pairs(learns, 900, 2e5, 1, 2);
+  EXPECT_FALSE(learns.are_far_larger()) << "the outputs grow fast";
 }
 
 TEST(TargetTally, ReportsNothingForTargetsOfUsualSize) {

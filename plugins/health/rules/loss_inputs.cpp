@@ -67,8 +67,9 @@ void TargetTally::take_look(const char* function) {
 }
 
 void TargetTally::end_epoch() {
-  constexpr uint32_t looks_enough = 8;
-  constexpr int64_t targets_enough = 256;
+  // Where the first epoch showed nearly nothing of the targets in the outputs, a few of the next confirm it.
+  const uint32_t looks_enough = is_hardly_begun_ ? 2 : 8;
+  const int64_t targets_enough = is_hardly_begun_ ? 64 : 256;
   if (looks_ < looks_enough) return;
   // The targets of several heads cannot be judged together.
   const bool is_judged = !has_several_functions_;
@@ -83,11 +84,12 @@ void TargetTally::end_epoch() {
     looks_ = 0;
   }
   if (pairs_ >= targets_enough) {
-    constexpr double large = 100, far = 0.05;
+    constexpr double large = 100, far = 0.05, hardly_begun = 1e-3;
     target_size_ = std::sqrt(target_squares_ / static_cast<double>(pairs_));
     output_size_ = std::sqrt(output_squares_ / static_cast<double>(pairs_));
     const bool are_far_larger = is_judged && target_size_ > large && output_size_ < far * target_size_;
     epochs_far_larger_ = are_far_larger ? epochs_far_larger_ + 1 : 0;
+    is_hardly_begun_ = are_far_larger && output_size_ < hardly_begun * target_size_;
     output_squares_ = target_squares_ = 0;
     pairs_ = 0;
     looks_ = 0;
@@ -114,10 +116,10 @@ void judge_target_scale(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const TargetTally& targets = model.target_tally;
   if (!targets.are_far_larger()) return;
-  judge.tell({.module = model.output_module(), .value = targets.target_size(), .threshold = targets.output_size()},
-             sentence("the targets of ", targets.function(),
-                      " are far larger than the model's outputs: ", targets.target_size(), " compared with ",
-                      targets.output_size(), ", root mean squares of the last epoch"));
+  judge.tell(
+      {.module = model.output_module(), .value = targets.target_size(), .threshold = targets.output_size()},
+      sentence("the targets of ", targets.function(), " are far larger than the model's outputs: root mean squares of ",
+               targets.target_size(), " and ", targets.output_size(), " by epoch ", situation.epoch));
 }
 
 void judge_double_softmax(const Judge& judge, const Situation& situation) {
@@ -214,8 +216,9 @@ std::vector<Rule> loss_input_rules() {
       {.name = "target_scale",
        .tag = "Loss",
        .help = "warning; the targets stay far larger than the model's outputs",
-       .measure =
-           "root mean squares of targets, above 100, and of outputs, below a twentieth of that; three epochs in a row",
+       .measure = "root mean squares of targets, above 100, and of outputs, below a twentieth of that; three epochs in "
+                  "a row, two "
+                  "below a thousandth",
        .remedy = "scale the targets before training, such as by their mean and standard deviation, and scale the "
                  "outputs back where they are used",
        .looks = {{When::tick, &judge_target_scale}},

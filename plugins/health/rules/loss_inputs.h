@@ -93,8 +93,9 @@ class TargetTally {
   int64_t common_class() const { return common_; }
   int64_t classes() const { return classes_; }
   double share() const { return share_; }
-  /// Whether the targets were far larger than the outputs for several epochs in a row.
-  bool are_far_larger() const { return epochs_far_larger_ >= epochs_enough; }
+  /// Whether the targets were far larger than the outputs for several epochs in a row. Two are enough where the outputs
+  /// are below a thousandth of the targets: the loss has hardly moved.
+  bool are_far_larger() const { return epochs_far_larger_ >= (is_hardly_begun_ ? 2 : epochs_enough); }
   double target_size() const { return target_size_; }  ///< root mean square of the last epoch
   double output_size() const { return output_size_; }
   const char* function() const { return function_; }
@@ -108,7 +109,7 @@ class TargetTally {
   double output_squares_ = 0, target_squares_ = 0;
   int64_t pairs_ = 0;
   bool has_several_functions_ = false;
-  bool is_unbalanced_ = false;
+  bool is_unbalanced_ = false, is_hardly_begun_ = false;
   int epochs_of_one_answer_ = 0, epochs_far_larger_ = 0;
   double share_ = 0, target_size_ = 0, output_size_ = 0;
 };
