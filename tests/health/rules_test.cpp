@@ -140,6 +140,28 @@ TEST(NothingTrainable, IsNotReportedForACriticFrozenWhileThePolicySteps) {
   for (int i = 0; i < 32; ++i) EXPECT_EQ(critic.is_told("nothing_trainable", When::optimizer), i == 31) << i;
 }
 
+/// The advice about a weight whose gradient stays 0, before a ReLU with this number of active units.
+std::string advice_before_relu(int64_t alive_units) {
+  ThreeLayers net;
+  net.matrix.flags |= LOUPE_PARAMETER_OPTIMIZED;
+  Layer& relu = net.model.layers.emplace_back(Module(&net.modules[1]));
+  relu.name = "relu";
+  relu.role = Role::rectifier;
+  relu.looks = 2;
+  relu.alive = {0, 0};
+  relu.alive_units = alive_units;
+  relu.first_run = 2;
+  net.model.parameters.front().runs = &relu;
+  net.model.parameters.front().told_of_zeros = true;
+  return net.is_told("unchanged_parameter", When::window) ? net.judged.findings[0].advice : "";
+}
+
+TEST(UnchangedParameter, IsExplainedByASilentLayerAfterIt) {
+  const std::string silent = advice_before_relu(0), active = advice_before_relu(1);
+  EXPECT_EQ(silent.rfind("all units of 'relu' are silent: check that the biases", 0), 0U) << silent;
+  EXPECT_EQ(active.rfind("check that the loss uses its output", 0), 0U) << active;
+}
+
 /// The message about a training loss with these means, one for each epoch.
 std::string message_about(const char* rule, const std::vector<double>& means) {
   Losses losses;

@@ -42,15 +42,36 @@ void tell_no_effect(const Judge& judge, const Model& model, const std::string& w
                    "optimizer holds the model's own parameters");
 }
 
-void tell_zeros(const Judge& judge, const ParameterState& state) {
+/// The first layer that was silent so far in this window, if that can be why a parameter's gradient is 0: the layer
+/// comes after the parameter, or its zeros are the input of the parameter's layer. `dead_units` needs longer to be
+/// sure.
+const Layer* silent_layer_for(const Model& model, const ParameterState& state) {
+  constexpr uint64_t to_next_layer = 2;  // a dropout or similar layer may be in between
+  const uint64_t place = state.runs != nullptr ? state.runs->first_run : 0;
+  const Layer* first = nullptr;
+  for (const Layer& layer : model.layers) {
+    const bool is_silent =
+        layer.role == Role::rectifier && layer.looks > 0 && !layer.alive.empty() && layer.alive_units == 0;
+    if (!is_silent || place == 0 || layer.first_run == 0 || place > layer.first_run + to_next_layer) continue;
+    if (first == nullptr || layer.first_run < first->first_run) first = &layer;
+  }
+  return first;
+}
+
+void tell_zeros(const Judge& judge, const Model& model, const ParameterState& state) {
+  const Layer* silent = silent_layer_for(model, state);
   judge.tell({.module = state.module,
               .parameter = state.name,
               .value = 0,
               .place = state.runs != nullptr ? state.runs->first_run : 0},
              sentence("the gradient of ", shown(state), " has been 0 in each of the first ", state.seen_gradients,
                       " steps, so it learns nothing"),
-             "check that the loss uses its output, and that neither its module's input nor the next layer's output "
-             "is all zero");
+             silent != nullptr
+                 ? sentence("all units of '", silent->name,
+                            "' are silent: check that the biases of the layer before it do "
+                            "not start far below 0 and that its input has unit scale, or use LeakyReLU")
+                 : "check that the loss uses its output, and that neither its module's input nor the next layer's "
+                   "output is all zero");
 }
 
 void tell_cut_off(const Judge& judge, const ParameterState& state) {
@@ -243,7 +264,7 @@ void judge_unreached(const Judge& judge, const Situation& situation) {
     const bool is_zero = trains && each.is_matrix() && any_gradient && each.nonzero_gradients == 0 && is_told;
     if (is_zero && !each.told_of_zeros) {
       each.told_of_zeros = true;
-      tell_zeros(judge, each);
+      tell_zeros(judge, *situation.model, each);
     } else if (each.cut_off_steps == steps_enough) {
       tell_cut_off(judge, each);
     }
@@ -317,7 +338,7 @@ void judge_standing(const Judge& judge, const Situation& situation) {
     if (!each.is(LOUPE_PARAMETER_OPTIMIZED)) {
       if (each.unoptimized_steps >= steps_enough) tell_unheld(judge, each);
     } else if (each.told_of_zeros && each.nonzero_gradients == 0) {
-      tell_zeros(judge, each);
+      tell_zeros(judge, *situation.model, each);
     } else if (each.cut_off_steps >= steps_enough) {
       tell_cut_off(judge, each);
     }
