@@ -88,17 +88,18 @@ Table numbers_of_layers(const std::deque<Table>& tables, const SeverityByLayer& 
 }
 
 constexpr std::size_t least_lines = 12, most_numbers = 4, most_findings = 4;
-// A terminal of at least this many rows has room for a curve of the loss.
-constexpr std::size_t tall = 30, curve_rows = 5;
+// A terminal of at least this many rows has room for a curve of the loss, if findings leave it this many rows.
+constexpr std::size_t tall = 30, least_curve_rows = 2, most_curve_rows = 5;
 constexpr std::size_t wide = 160, left_of_wide = 80, count_column = 11;
 
-void add_numbers(const PanelView& view, std::size_t width, std::vector<std::string>& lines) {
+/// Adds at most `rows` numbers.
+void add_numbers(const PanelView& view, std::size_t width, std::size_t rows, std::vector<std::string>& lines) {
   std::size_t names = 0;
   // Losses come first: they have a best value.
   std::vector<const Headlines::Number*> numbers;
   for (const bool losses : {true, false}) {
     for (const Headlines::Number& each : view.headlines.all()) {
-      if (each.is_loss == losses && numbers.size() < most_numbers) numbers.push_back(&each);
+      if (each.is_loss == losses && numbers.size() < std::min(rows, most_numbers)) numbers.push_back(&each);
     }
   }
   for (const auto* each : numbers) names = std::max(names, display_width(each->name));
@@ -120,8 +121,9 @@ void add_numbers(const PanelView& view, std::size_t width, std::vector<std::stri
   }
 }
 
-/// Draws the loss over the epochs, several lines high.
-void add_curve(const PanelView& view, std::size_t width, const Layout& layout, std::vector<std::string>& lines) {
+/// Draws the loss over the epochs, `rows` lines high below its title.
+void add_curve(const PanelView& view, std::size_t width, std::size_t rows, const Layout& layout,
+               std::vector<std::string>& lines) {
   for (const Headlines::Number& each : view.headlines.all()) {
     if (!each.is_loss || each.values.size() < 2) continue;
     const std::vector<double> values(each.values.begin(), each.values.end());
@@ -135,7 +137,7 @@ void add_curve(const PanelView& view, std::size_t width, const Layout& layout, s
     // The limits of the axis are written beside the curve.
     const std::string top = short_number(high), foot = short_number(low);
     const std::size_t room = std::max(display_width(top), display_width(foot));
-    std::vector<std::string> drawn = curve(values, Scale::data, width - std::min(width, room + 2), curve_rows);
+    std::vector<std::string> drawn = curve(values, Scale::data, width - std::min(width, room + 2), rows);
     for (std::size_t row = 0; row < drawn.size(); ++row) {
       const std::string label = row == 0 ? top : row + 1 == drawn.size() ? foot : "";
       lines.push_back(colored(right_aligned(label, room) + " │", dim, layout) + drawn[row]);
@@ -144,29 +146,36 @@ void add_curve(const PanelView& view, std::size_t width, const Layout& layout, s
   }
 }
 
-/// Adds the findings with their places and remedies, in full if that takes few lines.
-void add_findings(const PanelView& view, std::size_t width, const Layout& layout, std::vector<std::string>& lines) {
+/// The findings with their places, in at most `rows` lines. The worst one comes with its remedy, the others as far as
+/// there is room.
+std::vector<std::string> found_by(const PanelView& view, std::size_t width, std::size_t rows, const Layout& layout) {
+  constexpr std::size_t most_of_remedy = 3, most_of_fault = 4;
   const std::vector<Findings::Brief> worst = view.findings.worst_by_rule();
   const bool is_healthy = std::none_of(worst.begin(), worst.end(),
                                        [](const auto& each) { return each.severity >= LOUPE_SEVERITY_WARNING; });
+  std::vector<std::string> lines;
   if (is_healthy && view.looks_for_findings) lines.push_back(colored("✓ Training looks healthy so far", green, layout));
   const std::size_t room = width - 2;
-  const auto add = [&](const std::string& sign, const std::string& text, std::size_t rows) {
-    bool first = true;
-    for (const std::string& line : wrapped(shortened_end(text, rows * room), room)) {
-      lines.push_back((first ? sign : "  ") + line);
-      first = false;
-    }
+  const auto add = [&](const std::string& sign, const std::vector<std::string>& texts) {
+    for (std::size_t i = 0; i < texts.size(); ++i) lines.push_back((i == 0 ? sign : "  ") + texts[i]);
   };
   std::size_t shown = 0;
   for (const Findings::Brief& each : worst) {
     if (each.severity < LOUPE_SEVERITY_WARNING || shown == most_findings) break;
+    // The last row names the number of the findings that have none.
+    if (shown > 0 && lines.size() + (worst.size() - shown > 1 ? 2 : 1) > rows) break;
     const bool is_error = each.severity >= LOUPE_SEVERITY_ERROR, is_first = shown++ == 0;
-    add(colored(is_error ? "× " : "! ", is_error ? red : yellow, layout), each.text, is_first ? 3 : 1);
-    if (is_first && !each.advice.empty()) add("  ", "→ " + each.advice, 3);
+    std::vector<std::string> remedy;
+    if (is_first && !each.advice.empty()) remedy = wrapped("→ " + each.advice, room, most_of_remedy);
+    const std::size_t others = worst.size() > 1 ? 1 : 0;
+    const std::size_t left = rows - std::min(rows, remedy.size() + others);
+    add(colored(is_error ? "× " : "! ", is_error ? red : yellow, layout),
+        wrapped(each.text, room, is_first ? std::clamp<std::size_t>(left, 1, most_of_fault) : 1));
+    add("  ", remedy);
   }
   if (worst.size() > shown && shown > 0)
     lines.push_back(colored("  … and " + std::to_string(worst.size() - shown) + " more, see the report", dim, layout));
+  return lines;
 }
 
 /// The number of rows for the panel below its title; the program keeps the others.
@@ -174,12 +183,15 @@ std::size_t most_rows(const Size& size) {
   return std::max(least_lines, size.rows / 2) - 1;
 }
 
+/// At most `rows` lines: the numbers, a curve of the loss if there is room for it, and the layers.
 std::vector<std::string> left_of(const PanelView& view, const SeverityByLayer& worst, std::size_t width,
-                                 const Size& size, const Layout& layout) {
+                                 std::size_t rows, bool has_curve, const Layout& layout) {
   std::vector<std::string> lines;
-  add_numbers(view, width, lines);
-  if (size.rows >= tall) add_curve(view, width, layout, lines);
-  if (view.layers.count() > 0) {
+  const std::size_t strip = view.layers.count() > 0 ? 1 : 0, others = rows - std::min(rows, strip);
+  add_numbers(view, width, others, lines);
+  const std::size_t left = others - lines.size();
+  if (has_curve && left > least_curve_rows) add_curve(view, width, std::min(left - 1, most_curve_rows), layout, lines);
+  if (strip > 0) {
     const std::string count = left_aligned(std::to_string(view.layers.count()) + " layers", count_column);
     lines.push_back(count + view.layers.strip(width - display_width(count), worst, layout));
   }
@@ -197,7 +209,7 @@ std::vector<std::string> right_of(const PanelView& view, const SeverityByLayer& 
   beside.names = 0;
   std::istringstream text(rendered(table, beside));
   std::vector<std::string> lines;
-  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  for (std::string line; lines.size() < rows && std::getline(text, line);) lines.push_back(line);
   return lines;
 }
 
@@ -209,24 +221,29 @@ bool has_room_for_panel(const Size& size) {
 }
 
 std::vector<std::string> panel_of(const PanelView& view, const Size& size, const Layout& layout) {
+  constexpr std::size_t least_numbers = 2;
   const std::size_t width = size.columns - 1;
   const bool is_wide = size.columns >= wide;
   const SeverityByLayer worst = severity_by_layer(view);
-  std::vector<std::string> lines = left_of(view, worst, is_wide ? left_of_wide : width, size, layout), found;
-  add_findings(view, width, layout, found);
+  std::vector<std::string> lines;
+  // The progress line takes the whole width.
+  if (!view.progress.empty()) lines.push_back(shortened(view.progress, width));
+  // Findings come first. Two losses and the layers always have a row; what findings leave goes to the others.
+  std::size_t rows = most_rows(size) - lines.size();
+  const std::vector<std::string> found = found_by(view, width, rows - least_numbers - 1, layout);
+  rows -= found.size();
+  std::vector<std::string> beside =
+      left_of(view, worst, is_wide ? left_of_wide : width, rows, size.rows >= tall, layout);
   if (is_wide) {
-    const std::size_t rows = std::max(lines.size(), most_rows(size) - std::min(most_rows(size), found.size() + 1));
     const std::vector<std::string> right = right_of(view, worst, width - left_of_wide - 2, rows, layout);
-    if (lines.size() < right.size()) lines.resize(right.size());
+    if (beside.size() < right.size()) beside.resize(right.size());
     for (std::size_t i = 0; i < right.size(); ++i) {
-      const std::size_t taken = visible_width(lines[i]);
-      lines[i] += std::string(left_of_wide + 2 - std::min(taken, left_of_wide + 2), ' ') + right[i];
+      const std::size_t taken = visible_width(beside[i]);
+      beside[i] += std::string(left_of_wide + 2 - std::min(taken, left_of_wide + 2), ' ') + right[i];
     }
   }
-  // The progress line takes the whole width.
-  if (!view.progress.empty()) lines.insert(lines.begin(), shortened(view.progress, width));
+  lines.insert(lines.end(), beside.begin(), beside.end());
   lines.insert(lines.end(), found.begin(), found.end());
-  if (lines.size() > most_rows(size)) lines.resize(most_rows(size));
   Layout of_title = layout;
   of_title.width = width;
   const std::string counts = view.findings.counts();

@@ -45,9 +45,10 @@ struct PanelView {
   const std::deque<Table>& tables;  ///< of the last tick
 };
 
-/// At most 12 lines, each shorter than the terminal's width: a title with the number of findings, progress, losses with
-/// their curves, the worst findings, and the layers in the colors of their health. A terminal of 160 columns or more
-/// also shows the numbers of the layers, at the right.
+/// At most half of the terminal's rows, but 12 if that is less, each shorter than its width: a title with the number of
+/// findings, progress, losses with their curves, the layers in the colors of their health, and the worst findings.
+/// Findings and the remedy of the worst one get their rows first. A terminal of 160 columns or more also shows the
+/// numbers of the layers, at the right.
 std::vector<std::string> panel_of(const PanelView& view, const Size& size, const Layout& layout);
 
 /// Whether a terminal has room for the panel and for the program's output.

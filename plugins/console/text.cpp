@@ -151,6 +151,14 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   return lines;
 }
 
+std::vector<std::string> wrapped(const std::string& text, std::size_t width, std::size_t rows) {
+  std::vector<std::string> lines = wrapped(text, width);
+  if (rows == 0 || lines.size() <= rows) return lines;
+  lines[rows - 1] = shortened_end(lines[rows - 1] + ' ' + lines[rows], width);
+  lines.resize(rows);
+  return lines;
+}
+
 std::string ascii(const std::string& text) {
   static const auto& alike = *new std::map<std::string, char>{
       {"─", '-'}, {"━", '='}, {"│", '|'}, {"·", '-'}, {"…", '~'}, {"→", '>'}, {"σ", 's'}, {"×", 'x'}, {"▁", '_'},

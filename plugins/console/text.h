@@ -23,6 +23,8 @@ std::vector<std::string> shortened(const std::vector<std::string>& names, std::s
 
 /// Lines of at most `width` columns, broken between words; longer words are cut.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width);
+/// The same, at most `rows` lines; "…" ends a text that was cut.
+std::vector<std::string> wrapped(const std::string& text, std::size_t width, std::size_t rows);
 
 /// For a terminal that supports only ASCII: each other character becomes a similar one, or "?".
 std::string ascii(const std::string& text);

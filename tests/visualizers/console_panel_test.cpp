@@ -104,6 +104,55 @@ TEST(ConsolePanel, NamesTheFaultItsLayerAndTheRemedyInWholeOn80Columns) {
   EXPECT_TRUE(holds(all, "of unit scale"));
 }
 
+void tell_long_finding(Driver& console, const std::string& remedy) {
+  tell_model(console, 25);
+  for (const char* tag : {"Loss", "Learning Rate"}) console.tag(tag, LOUPE_SCALE_NUMERICAL, true);
+  for (int epoch = 1; epoch <= 9; ++epoch) {
+    console.begin_tick(epoch);
+    console.value("Loss", "Loss", "train_loss mean", 1.0 / epoch);
+    console.value("Learning Rate", "Learning Rate", "Adam", 0.1);
+    console.end_tick();
+  }
+  Finding finding = a_finding("vanishing_gradient", LOUPE_SEVERITY_ERROR,
+                              "gradients vanish on the way to the first layer: the gradient norm of 'fc1' is 3.9e-11 "
+                              "and that of 'fc25' 0.227, a ratio of 1.72e-10, and the loss has fallen by less than a "
+                              "tenth");
+  finding.advice = remedy;
+  tell(console, finding, "fc1");
+  tell(console, a_finding("slow", LOUPE_SEVERITY_WARNING, "it is slow"), "fc4");
+  console.progress(10, 30, 50, 100, 5);
+}
+
+TEST(ConsolePanel, GivesTheRemedyItsRowsBeforeTheCurve) {
+  const std::vector<std::string> rows = shown_after(
+      [](Driver& console) {
+        tell_long_finding(console,
+                          "begin with weights of a larger scale, such as kaiming_normal_, use activations that do not "
+                          "saturate, and normalize between the layers");
+      },
+      100, 30);
+  ASSERT_EQ(rows.size(), 30u);
+  std::string all;
+  for (const std::string& row : rows) all += row + '\n';
+  EXPECT_TRUE(holds(all, "\n  → begin with weights of a larger scale")) << all;
+  EXPECT_TRUE(holds(all, "normalize between the layers\n! slow: fc4: it is slow")) << all;
+  EXPECT_TRUE(holds(all, "\ntrain_loss ")) << all;
+  EXPECT_TRUE(holds(all, "\n25 layers ")) << all;
+}
+
+TEST(ConsolePanel, MarksTextThatIsCut) {
+  const std::vector<std::string> rows = shown_after(
+      [](Driver& console) {
+        std::string remedy = "scale the targets";
+        for (int i = 0; i < 60; ++i) remedy += " and the outputs";
+        tell_long_finding(console, remedy);
+      },
+      100, 30);
+  ASSERT_EQ(rows.size(), 30u);
+  EXPECT_EQ(rows[28].substr(rows[28].size() - std::string("…").size()), "…") << rows[28];
+  EXPECT_EQ(rows[29], "! slow: fc4: it is slow");
+}
+
 TEST(ConsolePanel, DrawsTheLossAsACurveWithItsNameAndAxisOnATallTerminal) {
   const auto curve_in = [](unsigned short rows) {
     std::vector<std::string> shown = shown_after(train, 80, rows);
