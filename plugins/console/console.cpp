@@ -199,7 +199,7 @@ class Console : public Visualizer {
       text += "No problems at the end.\n";
     }
     if (ticks_ == 0) return text;
-    add(headlines_.best());
+    add(headlines_.last_losses(epoch_));
     add(parts_.in_a_line());
     std::error_code none;
     const std::filesystem::path folder = directory_, report = folder / "report.html";

@@ -114,12 +114,14 @@ std::string Headlines::in_a_line(double epoch) const {
   return text;
 }
 
-std::string Headlines::best() const {
+std::string Headlines::last_losses(double epoch) const {
   std::string text;
   for (const Number& each : numbers_) {
-    if (std::isnan(each.best)) continue;
-    text += (text.empty() ? "best: " : ", ") + each.name + " " + short_number(each.best) + " in epoch " +
-            number_text(each.best_epoch);
+    if (!each.is_loss) continue;
+    const std::string last = short_number(each.last), best = std::isnan(each.best) ? last : short_number(each.best);
+    text += (text.empty() ? "last: " : ", ") + each.name + " " + last;
+    if (each.epoch != epoch) text += " in epoch " + number_text(each.epoch);
+    if (best != last) text += " (best " + best + " in epoch " + number_text(each.best_epoch) + ")";
   }
   return text;
 }

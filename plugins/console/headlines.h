@@ -36,8 +36,9 @@ class Headlines {
   /// Lists the numbers that were reported in this epoch, losses first: "train_loss 0.0123  Process Memory 120 MiB".
   /// Leaves out the speed, which the pace of the run shows.
   std::string in_a_line(double epoch) const;
-  /// "best: train_loss 0.0123 in epoch 19, val_loss 0.0456 in epoch 12"; "" if no loss was finite.
-  std::string best() const;
+  /// The last value of each loss, and its best one if that differs: "last: train_loss 0.0123, val_loss 0.0456 (best
+  /// 0.0432 in epoch 12)". Names the epoch of a value that is older than `epoch`. "" if there is no loss.
+  std::string last_losses(double epoch) const;
 
  private:
   std::string training_, validation_;

@@ -308,7 +308,7 @@ TEST(ConsoleLines, SayHowManyLossesOfAnEpochWereNaN) {
       },
       usual);
   EXPECT_TRUE(holds(text, "epoch 2  train_loss NaN (17 were NaN)"));
-  EXPECT_TRUE(holds(text, "best: train_loss 1 in epoch 1"));
+  EXPECT_TRUE(holds(text, "last: train_loss NaN (best 1 in epoch 1)"));
 }
 
 TEST(ConsoleLines, HaveFindingsWhenTheyStartAndEnd) {

@@ -269,13 +269,24 @@ void train(Driver& console, int epochs) {
   }
 }
 
-TEST(Console, EndsWithTheBestEpochOfEachLoss) {
+TEST(Console, EndsWithTheLastValueOfEachLossAndTheBestIfItDiffers) {
   const std::string text = printed([](Driver& console) {
     train(console, 3);
     console.end();
   });
-  EXPECT_TRUE(holds(text, "\nbest: train_loss 0.2500 in epoch 2, val_loss 7 in epoch 3\n"));
-  EXPECT_FALSE(holds(printed([](Driver& console) { train(console, 3); }), "best"));
+  EXPECT_TRUE(holds(text, "\nlast: train_loss 3 (best 0.2500 in epoch 2), val_loss 7\n"));
+  EXPECT_FALSE(holds(printed([](Driver& console) { train(console, 3); }), "last"));
+}
+
+TEST(Console, EndsWithTheEpochOfALossThatTheLastOneLacks) {
+  const std::string text = printed([](Driver& console) {
+    train(console, 3);
+    console.begin_tick(4);
+    console.value("Loss", "Loss", "train_loss mean", 0.125);
+    console.end_tick();
+    console.end();
+  });
+  EXPECT_TRUE(holds(text, "\nlast: train_loss 0.1250, val_loss 7 in epoch 3\n"));
 }
 
 TEST(Console, EndsWithTheMediansOfShares) {
@@ -297,18 +308,18 @@ TEST(Console, EndsWithTheMediansOfShares) {
   EXPECT_TRUE(holds(text, "\nStep Time 4 ms: other 75 %, forward 25 %\n")) << text;
 }
 
-TEST(Console, CallsNoneOfSeveralTrainedLossesBest) {
+TEST(Console, EndsWithTheLastValuesOfSeveralTrainedLossesAndCallsNoneBest) {
   const std::string text = printed([](Driver& console) {
     console.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
     for (int epoch = 1; epoch <= 2; ++epoch) {
       console.begin_tick(epoch);
       for (const char* name : {"Actor loss mean", "Critic loss mean", "val_loss mean"})
-        console.value("Loss", "Loss", name, 1.0 / epoch);
+        console.value("Loss", "Loss", name, epoch);
       console.end_tick();
     }
     console.end();
   });
-  EXPECT_TRUE(holds(text, "\nbest: val_loss 0.5000 in epoch 2\n"));
+  EXPECT_TRUE(holds(text, "\nlast: Actor loss 2, Critic loss 2, val_loss 2 (best 1 in epoch 1)\n"));
 }
 
 TEST(Console, ShowsTheFirstTickEachNthAndTheLast) {
