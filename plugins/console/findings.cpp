@@ -217,12 +217,15 @@ std::string Findings::raised_by_rule(const WorstFirst& order, const Layout& layo
     if (all_.at(number).news == News::raised) raised.push_back(&all_.at(number));
   }
   std::string text;
+  std::map<RuleKey, std::size_t> in_all;  // a rule may have several groups
   for (const auto& [worst, others] : grouped(raised, true)) {
     const auto told = told_.find(key_of(*worst));
-    if (told != told_.end() && !worst->place.empty()) {
+    const std::size_t before = told != told_.end() ? told->second.size() : 0;
+    const std::size_t count = in_all.try_emplace(key_of(*worst), before).first->second += others.size() + 1;
+    if (before > 0 && !worst->place.empty()) {
       text += lines(worst->severity,
                     worst->rule + ": now also in " + worst->place + and_more(others.size()) + " (" +
-                        std::to_string(told->second.size() + others.size() + 1) + " in all)",
+                        std::to_string(count) + " in all)",
                     layout);
       continue;
     }

@@ -122,6 +122,21 @@ TEST(Console, TellsInALineThatARuleIsFoundInMoreLayersAndThatTheyAreGone) {
                                "resolved dead_units of fc100 and 49 more (3 epochs)"}));
 }
 
+TEST(Console, CountsTheLayersOfOneTickTogetherIfTheirRemediesDiffer) {
+  const std::string text = printed([](Driver& console) {
+    tell(console, dead(1, 1), "fc1");
+    tick(console, 1);
+    for (const char* layer : {"fc2", "fc3"}) {
+      Finding finding = dead(2, 2);
+      finding.advice = std::string("see the layer before ") + layer;
+      tell(console, finding, layer);
+    }
+    tick(console, 2);
+  });
+  EXPECT_TRUE(holds(text, "dead_units: now also in fc2 (2 in all)\n")) << text;
+  EXPECT_TRUE(holds(text, "dead_units: now also in fc3 (3 in all)\n")) << text;
+}
+
 TEST(Console, TellsOfOneRulesLayersTheWorstInFullWhicheverCameFirst) {
   const std::string text = printed([](Driver& console) {
     for (const double share : {0.56, 0.94, 0.7}) {
