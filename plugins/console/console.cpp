@@ -188,7 +188,8 @@ class Console : public Visualizer {
     const auto add = [&](const std::string& sentence) {
       for (const std::string& line : wrapped(sentence, layout.width)) text += line.empty() ? "" : line + '\n';
     };
-    add(harmless(state.why));
+    const bool is_signal = state.why.rfind("SIG", 0) == 0 && state.why.find(' ') == std::string::npos;
+    add(is_signal ? "Stopped by " + harmless(state.why) + "." : harmless(state.why));
     const std::string standing = findings_.summary(layout);
     text += standing;
     if (looks_for_findings_ && ticks_ > 0 && findings_.counts().empty() && state.word != "failed") {

@@ -108,7 +108,8 @@ std::string Headlines::in_a_line(double epoch) const {
       text += text.empty() ? "" : "  ";
       text += (says_name(each.unit, each.name) ? "" : each.name + " ") + short_number(each.last);
       if (!each.unit.empty() && !each.is_loss) text += " " + each.unit;
-      if (each.nan_count > 0) text += " (" + number_text(each.nan_count) + " were NaN)";
+      if (each.nan_count > 0)
+        text += " (" + number_text(each.nan_count) + (each.nan_count == 1 ? " value was NaN)" : " values were NaN)");
     }
   }
   return text;

@@ -192,7 +192,8 @@ std::vector<std::string> left_of(const PanelView& view, const SeverityByLayer& w
   const std::size_t left = others - lines.size();
   if (has_curve && left > least_curve_rows) add_curve(view, width, std::min(left - 1, most_curve_rows), layout, lines);
   if (strip > 0) {
-    const std::string count = left_aligned(std::to_string(view.layers.count()) + " layers", count_column);
+    const std::size_t layers = view.layers.count();
+    const std::string count = left_aligned(std::to_string(layers) + (layers == 1 ? " layer" : " layers"), count_column);
     lines.push_back(count + view.layers.strip(width - display_width(count), worst, layout));
   }
   return lines;

@@ -201,6 +201,14 @@ TEST(Console, EndsWithOpenFindingsAndTheirDurations) {
   EXPECT_FALSE(holds(text, "slow: ")) << "the finding is resolved";
 }
 
+TEST(Console, SaysInASentenceWhichSignalStoppedTheRun) {
+  const std::string text = printed([](Driver& console) {
+    tick(console, 1);
+    tell_end(console, LOUPE_END_INTERRUPTED, 1, "SIGINT");
+  });
+  EXPECT_TRUE(holds(text, "─\nStopped by SIGINT.\n")) << text;
+}
+
 TEST(Console, CallsARunFailedWhoseLossWasNaNToTheEnd) {
   const std::string text = printed([](Driver& console) {
     console.loss_tick(1, 1);

@@ -178,6 +178,14 @@ TEST(ConsolePanel, HasTheNumbersOfTheLayersBesideItIfTheyFit) {
   EXPECT_TRUE(holds(all, "fc3           3\n"));
 }
 
+TEST(ConsolePanel, CountsOneLayerInTheSingular) {
+  const std::vector<std::string> rows = shown_after([](Driver& console) {
+    tell_model(console, 1);
+    tell_epoch(console, 1, 1);
+  });
+  EXPECT_EQ(rows.back().rfind("1 layer  ", 0), 0u) << rows.back();
+}
+
 TEST(ConsolePanel, NeverTearsTheProgramsLines) {
   const std::vector<std::string> rows = shown_after([](Driver& console) {
     for (int line = 0; line < 100; ++line) {
@@ -304,10 +312,15 @@ TEST(ConsoleLines, SayHowManyLossesOfAnEpochWereNaN) {
         console.value("Loss", "Loss", "train_loss mean", NAN);
         console.value("Non-Finite Values", "Loss", "train_loss NaN", 17);
         console.end_tick();
+        console.begin_tick(3);
+        console.value("Loss", "Loss", "train_loss mean", NAN);
+        console.value("Non-Finite Values", "Loss", "train_loss NaN", 1);
+        console.end_tick();
         console.end();
       },
       usual);
-  EXPECT_TRUE(holds(text, "epoch 2  train_loss NaN (17 were NaN)"));
+  EXPECT_TRUE(holds(text, "epoch 2  train_loss NaN (17 values were NaN)"));
+  EXPECT_TRUE(holds(text, "epoch 3  train_loss NaN (1 value was NaN)"));
   EXPECT_TRUE(holds(text, "last: train_loss NaN (best 1 in epoch 1)"));
 }
 
