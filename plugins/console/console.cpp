@@ -87,7 +87,7 @@ class Console : public Visualizer {
                                       [](const char* lens) { return std::string_view(lens) == "health"; });
     ticks_ = 0;
     start_time_ = (run.flags & LOUPE_RUN_RESUMED) != 0 ? run.start_time : 0;
-    in_tick_ = ended_ = false;
+    in_tick_ = ended_ = has_ticked_ = false;
   }
   void model(const Model& model) override { model_layers_.take(model); }
   void tag(const Tag& tag) override {
@@ -98,6 +98,8 @@ class Console : public Visualizer {
   }
   void begin_tick(const Tick& tick) override {
     epoch_ = tick.at.epoch;
+    if (!has_ticked_) first_epoch_ = epoch_;
+    has_ticked_ = true;
     is_whole_ = (tick.flags & LOUPE_TICK_INCOMPLETE) == 0;
     is_past_ = tick.at.time > 0 && tick.at.time < start_time_;
     pace_.take(tick);
@@ -193,9 +195,8 @@ class Console : public Visualizer {
     const std::string standing = findings_.summary(layout);
     text += standing;
     if (looks_for_findings_ && ticks_ > 0 && findings_.counts().empty() && state.word != "failed") {
-      const std::string epochs = number_text(epoch_) + (epoch_ == 1 ? " epoch" : " epochs");
-      text += colored("Training looks healthy", green, layout) + ": no problems " +
-              (findings_.count() > 0 ? "at the end\n" : "found in " + epochs + '\n');
+      text += colored("Training looks healthy.", green, layout) + " " +
+              problems_in_words(first_epoch_, epoch_, findings_.resolved()) + '\n';
     } else if (standing.empty() && findings_.count() > 0) {
       text += "No problems at the end.\n";
     }
@@ -262,13 +263,14 @@ class Console : public Visualizer {
   Findings findings_;
   Pace pace_;
   Region below_;
-  double epoch_ = 0;
+  double first_epoch_ = 0, epoch_ = 0;
   std::size_t ticks_ = 0;
   double start_time_ = 0;  // of a resumed run: earlier ticks come from its past
   bool looks_for_findings_ = false;
   bool in_tick_ = false, is_past_ = false, ended_ = false;
-  bool is_shown_ = true;  // whether the last tick was shown
-  bool is_whole_ = true;  // whether the epoch was not cut short
+  bool has_ticked_ = false;  // also in the past of a resumed run
+  bool is_shown_ = true;     // whether the last tick was shown
+  bool is_whole_ = true;     // whether the epoch was not cut short
 };
 
 }  // namespace

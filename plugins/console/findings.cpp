@@ -284,6 +284,12 @@ std::string Findings::counts() const {
   return first + (first.empty() || second.empty() ? "" : ", ") + second;
 }
 
+std::size_t Findings::resolved() const {
+  return static_cast<std::size_t>(std::count_if(all_.begin(), all_.end(), [](const Entry& each) {
+    return !each.stands && each.severity >= LOUPE_SEVERITY_WARNING;
+  }));
+}
+
 std::unordered_map<std::string, std::uint32_t> Findings::worst_by_layer() const {
   std::unordered_map<std::string, std::uint32_t> worst;
   for (const auto& [severity, number] : standing_) {

@@ -46,6 +46,8 @@ class Findings {
   std::uint32_t standing_of(const std::string& tag, const std::string& shown) const;
   /// The number of findings in the run, including resolved ones.
   std::size_t count() const { return all_.size(); }
+  /// The number of errors and warnings that were resolved.
+  std::size_t resolved() const;
 
  private:
   enum class News { none, raised, gone };

@@ -284,6 +284,35 @@ TEST_F(Diagnose, SaysBesideNoFindingsWhatTheRunDidNotObserve) {
             "digits (record.jsonl): completed after epoch 1\n  no findings\n  not observed: any loss\n");
 }
 
+/// Writes a record of two epochs that the lens health watched, with these findings before the first tick.
+void record_watched(const std::string& folder, const std::vector<Finding>& findings,
+                    uint32_t end = LOUPE_END_COMPLETED) {
+  Driver record(RECORD_PLUGIN);
+  const std::string name = "digits";
+  record.begin(Driver::run_of(folder, false, name, "loupe: 1\nlenses: [health]\n"));
+  for (const Finding& each : findings) tell(record, each);
+  for (const int epoch : {1, 2}) record.loss_tick(epoch, 1);
+  if (end != 0) tell_end(record, end, 2);
+}
+
+TEST_F(Diagnose, CallsARunHealthyThatHealthWatched) {
+  const auto said = [&](const std::vector<Finding>& findings, uint32_t end = LOUPE_END_COMPLETED) {
+    const fs::path run = fresh_folder();
+    record_watched(run, findings, end);
+    const std::string text = diagnose(".", run).output;
+    return text.substr(text.find('\n') + 1);
+  };
+  const std::string healthy = "  Training looks healthy. No problems found in 2 epochs.\n";
+  const Finding dead = a_finding("dead_units"), hint = a_finding("hint", LOUPE_SEVERITY_INFO, "a hint");
+  EXPECT_EQ(said({}), healthy);
+  EXPECT_EQ(said({}, LOUPE_END_INTERRUPTED), healthy);
+  EXPECT_EQ(said({}, 0), "  Training looks healthy so far. No problems found in 2 epochs.\n");
+  EXPECT_EQ(said({hint}), healthy + "  info: a hint (hint, epochs 1 to 2)\n");
+  EXPECT_EQ(said({dead, gone(dead)}).rfind("  Training looks healthy. All problems were resolved.\n", 0), 0u);
+  EXPECT_EQ(said({dead}).find("healthy"), std::string::npos);
+  EXPECT_EQ(said({}, LOUPE_END_FAILED), "  no findings\n");
+}
+
 TEST_F(Diagnose, SaysThatAnOlderRecordHasNoFindings) {
   write(folder / "old", R"({"kind":"run","format":2,"name":"old"})"
                         "\n");

@@ -404,7 +404,7 @@ TEST_F(Replay, ReproducesTheLensesAndTheNamesOfTheLosses) {
   expect_same_again(folder);
   // The console calls a run healthy only if a lens checks it.
   const std::string shown = replay("record.jsonl --visualizer console", folder).output;
-  EXPECT_NE(shown.find("no problems found in 1 epoch"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("No problems found in 1 epoch."), std::string::npos) << shown;
 }
 
 TEST_F(Replay, KeepsTheFolderOfARunAndItsResumption) {

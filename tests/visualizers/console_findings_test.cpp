@@ -261,7 +261,7 @@ std::string end_of(const std::vector<const char*>& lenses, const std::function<v
 
 TEST(Console, CallsARunHealthyOnlyIfALensCheckedIt) {
   const auto one = [](Driver& console) { tick(console, 1); };
-  const std::string healthy = "Training looks healthy: no problems found in 1 epoch\n";
+  const std::string healthy = "Training looks healthy. No problems found in 1 epoch.\n";
   EXPECT_EQ(end_of({"histograms", "health"}, one), healthy);
   EXPECT_EQ(end_of({"histograms"}, one), "");
   EXPECT_EQ(end_of({"my_health", "healthy"}, one), "");
@@ -280,14 +280,35 @@ TEST(Console, CallsARunHealthyOnlyIfALensCheckedIt) {
                      tell(console, gone(dead(1, 1)));
                      tick(console, 2);
                    }),
-            "Training looks healthy: no problems at the end\n");
+            "Training looks healthy. All problems were resolved.\n");
   EXPECT_EQ(end_of({"health"},
                    [](Driver& console) {
                      tell(console, a_finding("slow", LOUPE_SEVERITY_INFO));
                      tick(console, 1);
                    }),
-            "Training looks healthy: no problems at the end\n")
+            healthy)
       << "a hint is not a problem";
+}
+
+TEST(Console, CountsTheEpochsOfAHealthyRunFromItsFirst) {
+  const auto from = [](double first, double last) {
+    return end_of({"health"}, [=](Driver& console) {
+      tick(console, first);
+      tick(console, last);
+    });
+  };
+  EXPECT_EQ(from(0, 9), "Training looks healthy. No problems found in 10 epochs.\n");
+  EXPECT_EQ(from(4, 12), "Training looks healthy. No problems found in 12 epochs.\n") << "a tick may cover several";
+}
+
+TEST(Console, CountsTheProblemsThatWereResolved) {
+  const auto run = [](Driver& console) {
+    for (const char* layer : {"fc1", "fc2"}) tell(console, dead(1, 1), layer);
+    tick(console, 1);
+    for (const char* layer : {"fc1", "fc2"}) tell(console, gone(dead(1, 1)), layer);
+    tick(console, 2);
+  };
+  EXPECT_EQ(end_of({"health"}, run), "Training looks healthy. All 2 problems were resolved.\n");
 }
 
 TEST(Console, ColorsFindingsBySeverityWhereTheTerminalHasColors) {

@@ -1,5 +1,6 @@
 #include "command/commands.h"
 
+#include <loupe/detail/run_state.h>
 #include <loupe/error.h>
 #include <loupe/files/readable.h>
 #include <loupe/internal/bounds.h>
@@ -43,6 +44,7 @@ struct Diagnosis {
   replay::RunSummary summary;
   const char* cut_off = nullptr;  ///< "a line", …
   bool watched = false;           ///< the lens health watched it
+  std::optional<double> first_epoch;
   std::vector<std::string> judged, not_judged;
   std::string lacking;                  ///< series that the baseline does not have
   std::string unobserved;               ///< parts that the run reports as not observed
@@ -92,6 +94,7 @@ Diagnosis read(const std::string& record, const std::optional<health::Baseline>&
   if (baseline) comparison.emplace(*baseline, rules.patience(), record);
   for (RecordLine line; reader.next(line);) {
     progress.take(line);
+    if (line.kind == RecordLine::Kind::tick && !diagnosis.first_epoch) diagnosis.first_epoch = line.epoch;
     diagnosis.summary.take(line, reader.text());
     rules.take(line, reader.text());
     if (comparison) comparison->take(line, departures);
@@ -110,12 +113,29 @@ Diagnosis read(const std::string& record, const std::optional<health::Baseline>&
   return diagnosis;
 }
 
+view::RunStanding standing_of(const Diagnosis& diagnosis) {
+  return view::standing_of(diagnosis.summary, std::filesystem::path(diagnosis.record).parent_path());
+}
+
 /// "failed after epoch 15: train_loss was NaN to the end"
-std::string ending_of(const Diagnosis& diagnosis) {
-  const std::filesystem::path folder = std::filesystem::path(diagnosis.record).parent_path();
-  const view::RunStanding standing = view::standing_of(diagnosis.summary, folder);
+std::string ending_of(const Diagnosis& diagnosis, const view::RunStanding& standing) {
   return view::words_of(standing.state) + " after epoch " + number_text(diagnosis.summary.last_epoch()) +
          (standing.why.empty() ? "" : ": " + standing.why);
+}
+
+/// "Training looks healthy. No problems found in 12 epochs." if the lens health watched the run and no error or warning
+/// is open; else "".
+std::string health_of(const Diagnosis& diagnosis, view::RunState state) {
+  if (!diagnosis.watched || !diagnosis.first_epoch) return "";
+  if (state == view::RunState::failed || state == view::RunState::crashed) return "";
+  std::size_t resolved = 0;
+  for (const FindingHistory::Entry* each : diagnosis.summary.findings().worst_first()) {
+    if (each->last.severity < LOUPE_SEVERITY_WARNING) continue;
+    if (!each->gone) return "";
+    ++resolved;
+  }
+  return std::string("Training looks healthy") + (diagnosis.summary.ending() ? ". " : " so far. ") +
+         problems_in_words(*diagnosis.first_epoch, diagnosis.summary.last_epoch(), resolved);
 }
 
 std::string span(const FindingHistory::Entry& entry) {
@@ -195,14 +215,19 @@ std::string name_of(const Diagnosis& diagnosis) {
 }
 
 void tell(const Diagnosis& diagnosis, std::ostream& out) {
-  out << printable_line(name_of(diagnosis)) << " (" << diagnosis.record << "): " << printable_line(ending_of(diagnosis))
-      << "\n";
-  if (diagnosis.summary.findings().empty()) {
+  const view::RunStanding standing = standing_of(diagnosis);
+  const std::string health = health_of(diagnosis, standing.state);
+  out << printable_line(name_of(diagnosis)) << " (" << diagnosis.record
+      << "): " << printable_line(ending_of(diagnosis, standing)) << "\n";
+  if (!health.empty()) {
+    out << "  " << health << "\n";
+  } else if (diagnosis.summary.findings().empty()) {
     constexpr int first_format_with_findings = 3;
     const bool none = diagnosis.summary.run().format >= first_format_with_findings;
-    out << (none ? "  no findings\n" : "  no findings: this record was written before Loupe had findings\n");
-    if (!diagnosis.unobserved.empty()) out << "  " << printable_line(diagnosis.unobserved) << "\n";
+    out << (none ? "  no findings\n" : "  no findings: this record is older than findings are\n");
   }
+  if (!diagnosis.unobserved.empty() && (!health.empty() || diagnosis.summary.findings().empty()))
+    out << "  " << printable_line(diagnosis.unobserved) << "\n";
   for (const RuleFindings& each : by_rule(diagnosis.summary.findings())) tell(each, out);
   constexpr std::size_t most_notes = 10;
   const std::size_t notes = diagnosis.rank_notes.size(), left_out = notes > most_notes ? notes - most_notes : 0;

@@ -44,6 +44,16 @@ inline std::string in_words(const std::string& state) {
   return state == "crashed" ? "crashed or killed" : state == "unknown" ? "running or crashed" : state;
 }
 
+/// A sentence about a run without open errors and warnings, the same in a log and in a report.
+/// @param resolved  the number of errors and warnings that were resolved
+inline std::string problems_in_words(double first_epoch, double last_epoch, std::size_t resolved) {
+  if (resolved > 1) return "All " + std::to_string(resolved) + " problems were resolved.";
+  if (resolved == 1) return "All problems were resolved.";
+  // Epochs may count from 0, and a tick may cover several.
+  const long epochs = std::lround(last_epoch - std::min(first_epoch, 1.0) + 1);
+  return "No problems found in " + std::to_string(epochs) + (epochs == 1 ? " epoch." : " epochs.");
+}
+
 /// Finds the loss that is NaN to the end of a run: in the latest epochs, in the only one, or in the last one while the
 /// finding that names the cause is open.
 class BrokenLoss {
