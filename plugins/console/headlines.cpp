@@ -63,6 +63,7 @@ void Headlines::begin(std::string training, std::string validation) {
 }
 
 void Headlines::take(const std::deque<Table>& tables, double epoch, bool is_whole) {
+  ++ticks_;
   for (const Table& table : tables) {
     if (!is_of_whole_model(table)) continue;
     for (const Row& row : table.rows()) {
@@ -81,6 +82,7 @@ void Headlines::take(const std::deque<Table>& tables, double epoch, bool is_whol
       known->unit = table.style().unit;
       known->last = row.cells[row.main()];
       known->epoch = epoch;
+      known->tick = ticks_;
       known->values.push_back(known->last);
       if (known->values.size() > most_values) known->values.pop_front();
       known->nan_count = known->is_loss && std::isnan(known->last) ? nan_count_of(tables, table.key(), row.key) : 0;
@@ -93,11 +95,19 @@ void Headlines::take(const std::deque<Table>& tables, double epoch, bool is_whol
     numbers_.erase(std::remove_if(numbers_.begin(), numbers_.end(), is_over), numbers_.end());
   }
   // If several losses are trained, for example an actor's and a critic's, the lowest value is not the best.
-  const auto is_trained = [&](const Number& each) { return each.is_loss && each.name.rfind(validation_, 0) != 0; };
-  if (std::count_if(numbers_.begin(), numbers_.end(), is_trained) < 2) return;
+  const auto count =
+      std::count_if(numbers_.begin(), numbers_.end(), [this](const auto& each) { return is_trained(each); });
+  if (count < 2) return;
   for (Number& each : numbers_) {
     if (is_trained(each)) each.best = NAN;
   }
+}
+
+bool Headlines::has_ended(const Number& number) const {
+  constexpr std::size_t enough = 2;
+  return is_trained(number) && std::any_of(numbers_.begin(), numbers_.end(), [&](const Number& each) {
+           return is_trained(each) && each.tick >= number.tick + enough;
+         });
 }
 
 std::string Headlines::in_a_line(double epoch) const {

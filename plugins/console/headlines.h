@@ -22,6 +22,7 @@ class Headlines {
     std::string name, unit;
     bool is_loss = false;
     double last = NAN, epoch = 0;
+    std::size_t tick = 0;               ///< the last one that had it
     double nan_count = 0;               ///< of a loss: the number of NaN in the last epoch
     double best = NAN, best_epoch = 0;  ///< of a loss: its minimum; NaN if several models are trained
     std::deque<double> values;          ///< the last ones, oldest first
@@ -33,6 +34,9 @@ class Headlines {
   void take(const std::deque<Table>& tables, double epoch, bool is_whole = true);
   /// The headlines in order of arrival.
   const std::deque<Number>& all() const { return numbers_; }
+  bool is_trained(const Number& number) const { return number.is_loss && number.name.rfind(validation_, 0) != 0; }
+  /// Whether it is a trained loss that the last two ticks lack while they have another one: another model trains now.
+  bool has_ended(const Number& number) const;
   /// Lists the numbers that were reported in this epoch, losses first: "train_loss 0.0123  Process Memory 120 MiB".
   /// Leaves out the speed, which the pace of the run shows.
   std::string in_a_line(double epoch) const;
@@ -43,6 +47,7 @@ class Headlines {
  private:
   std::string training_, validation_;
   std::deque<Number> numbers_;
+  std::size_t ticks_ = 0;
 };
 
 /// The parts of the first plot that shows shares of a whole with a unit. Uses medians over epochs, because the few

@@ -99,6 +99,7 @@ void add_numbers(const PanelView& view, std::size_t width, std::size_t rows, std
   std::vector<const Headlines::Number*> numbers;
   for (const bool losses : {true, false}) {
     for (const Headlines::Number& each : view.headlines.all()) {
+      if (view.headlines.has_ended(each)) continue;
       if (each.is_loss == losses && numbers.size() < std::min(rows, most_numbers)) numbers.push_back(&each);
     }
   }
@@ -121,28 +122,37 @@ void add_numbers(const PanelView& view, std::size_t width, std::size_t rows, std
   }
 }
 
+/// The first trained loss that has a curve, else any other; null if there is none.
+const Headlines::Number* loss_to_draw(const Headlines& headlines) {
+  for (const bool trained : {true, false}) {
+    for (const Headlines::Number& each : headlines.all()) {
+      const bool is_drawn = each.is_loss && each.values.size() > 1 && !headlines.has_ended(each);
+      if (is_drawn && headlines.is_trained(each) == trained) return &each;
+    }
+  }
+  return nullptr;
+}
+
 /// Draws the loss over the epochs, `rows` lines high below its title.
 void add_curve(const PanelView& view, std::size_t width, std::size_t rows, const Layout& layout,
                std::vector<std::string>& lines) {
-  for (const Headlines::Number& each : view.headlines.all()) {
-    if (!each.is_loss || each.values.size() < 2) continue;
-    const std::vector<double> values(each.values.begin(), each.values.end());
-    double low = NAN, high = NAN;
-    for (const double value : values) {
-      low = std::fmin(low, value);
-      high = std::fmax(high, value);
-    }
-    const std::string title = each.name + " over the last " + std::to_string(values.size()) + " epochs";
-    lines.push_back(colored(shortened(title, width), dim, layout));
-    // The limits of the axis are written beside the curve.
-    const std::string top = short_number(high), foot = short_number(low);
-    const std::size_t room = std::max(display_width(top), display_width(foot));
-    std::vector<std::string> drawn = curve(values, Scale::data, width - std::min(width, room + 2), rows);
-    for (std::size_t row = 0; row < drawn.size(); ++row) {
-      const std::string label = row == 0 ? top : row + 1 == drawn.size() ? foot : "";
-      lines.push_back(colored(right_aligned(label, room) + " │", dim, layout) + drawn[row]);
-    }
-    return;
+  const Headlines::Number* loss = loss_to_draw(view.headlines);
+  if (loss == nullptr) return;
+  const std::vector<double> values(loss->values.begin(), loss->values.end());
+  double low = NAN, high = NAN;
+  for (const double value : values) {
+    low = std::fmin(low, value);
+    high = std::fmax(high, value);
+  }
+  const std::string title = loss->name + " over the last " + std::to_string(values.size()) + " epochs";
+  lines.push_back(colored(shortened(title, width), dim, layout));
+  // The limits of the axis are written beside the curve.
+  const std::string top = short_number(high), foot = short_number(low);
+  const std::size_t room = std::max(display_width(top), display_width(foot));
+  std::vector<std::string> drawn = curve(values, Scale::data, width - std::min(width, room + 2), rows);
+  for (std::size_t row = 0; row < drawn.size(); ++row) {
+    const std::string label = row == 0 ? top : row + 1 == drawn.size() ? foot : "";
+    lines.push_back(colored(right_aligned(label, room) + " │", dim, layout) + drawn[row]);
   }
 }
 

@@ -168,6 +168,30 @@ TEST(ConsolePanel, DrawsTheLossAsACurveWithItsNameAndAxisOnATallTerminal) {
   EXPECT_TRUE(curve_in(24).empty());
 }
 
+TEST(ConsolePanel, LeavesOutTheLossOfAModelThatNoLongerTrains) {
+  const auto shown = [](int epochs_of_second) {
+    std::string all;
+    const std::vector<std::string> rows = shown_after(
+        [=](Driver& console) {
+          console.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
+          for (int epoch = 1; epoch <= 4 + epochs_of_second; ++epoch) {
+            console.begin_tick(epoch);
+            console.value("Loss", "Loss", epoch <= 4 ? "train_loss mean" : "train_loss#2 mean", 1.0 / epoch);
+            if (epoch <= 4) console.value("Loss", "Loss", "val_loss mean", 2.0 / epoch);
+            console.end_tick();
+          }
+        },
+        80, 40);
+    for (const std::string& row : rows) all += '\n' + row;
+    return all;
+  };
+  EXPECT_TRUE(holds(shown(1), "\ntrain_loss over the last 4 epochs")) << "the next epoch may have it again";
+  const std::string text = shown(3);
+  EXPECT_TRUE(holds(text, "\ntrain_loss#2 over the last 3 epochs")) << text;
+  EXPECT_FALSE(holds(text, "\ntrain_loss ")) << text;
+  EXPECT_TRUE(holds(text, "\nval_loss ")) << "validation may be rare\n" << text;
+}
+
 TEST(ConsolePanel, HasTheNumbersOfTheLayersBesideItIfTheyFit) {
   const std::vector<std::string> rows = shown_after(train, 170);
   std::string all;
