@@ -15,7 +15,7 @@ namespace loupe::console {
 namespace {
 
 constexpr std::size_t most_values = 60;
-constexpr const char* loss_tag = "Loss";
+constexpr const char *loss_tag = "Loss", *rate_tag = "Learning Rate";
 
 /// Plots whose rows are named by line, not by layer.
 bool is_named_by_row(const std::string& tag) {
@@ -55,6 +55,10 @@ std::string name_of(const Table& table, const Row& row) {
 }
 
 }  // namespace
+
+std::string Headlines::Number::text() const {
+  return tag == rate_tag ? shortest_number(last) : short_number(last);
+}
 
 void Headlines::begin(std::string training, std::string validation) {
   *this = {};
@@ -116,7 +120,7 @@ std::string Headlines::in_a_line(double epoch) const {
     for (const Number& each : numbers_) {
       if (each.epoch != epoch || each.is_loss != losses || each.unit == "steps/s") continue;
       text += text.empty() ? "" : "  ";
-      text += (says_name(each.unit, each.name) ? "" : each.name + " ") + short_number(each.last);
+      text += (says_name(each.unit, each.name) ? "" : each.name + " ") + each.text();
       if (!each.unit.empty() && !each.is_loss) text += " " + each.unit;
       if (each.nan_count > 0)
         text += " (" + number_text(each.nan_count) + (each.nan_count == 1 ? " value was NaN)" : " values were NaN)");

@@ -26,6 +26,9 @@ class Headlines {
     double nan_count = 0;               ///< of a loss: the number of NaN in the last epoch
     double best = NAN, best_epoch = 0;  ///< of a loss: its minimum; NaN if several models are trained
     std::deque<double> values;          ///< the last ones, oldest first
+
+    /// The last value as people read it.
+    std::string text() const;
   };
 
   /// @param training, validation  the names of the run's losses

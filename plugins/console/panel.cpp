@@ -107,8 +107,8 @@ void add_numbers(const PanelView& view, std::size_t width, std::size_t rows, std
   names = std::min(names, width / 3);
   constexpr std::size_t number_width = 11, best_width = 26, least_curve = 4;
   for (const auto* each : numbers) {
-    std::string line = left_aligned(shortened(each->name, names), names) +
-                       right_aligned(short_number(each->last), number_width) + "  ";
+    std::string line =
+        left_aligned(shortened(each->name, names), names) + right_aligned(each->text(), number_width) + "  ";
     std::string best;
     if (!std::isnan(each->best))
       best = "best " + short_number(each->best) + " in epoch " + number_text(each->best_epoch);

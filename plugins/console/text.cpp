@@ -205,6 +205,14 @@ std::string short_number(double value, Digits digits) {
   return format(std::chars_format::fixed, std::max(0, kept - before_point));
 }
 
+std::string shortest_number(double value) {
+  std::string text = short_number(value);
+  const std::size_t point = text.find('.'), exponent = std::min(text.find('e'), text.size());
+  if (point == std::string::npos) return text;
+  const std::size_t last = text.find_last_not_of('0', exponent - 1), end = last == point ? last : last + 1;
+  return text.erase(end, exponent - end);
+}
+
 namespace {
 
 constexpr std::array<const char*, 8> blocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};

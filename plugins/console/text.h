@@ -36,6 +36,8 @@ std::string right_aligned(const std::string& text, std::size_t width);
 /// Four significant digits: "0.01234", "1.500e-07", "2.000"; or four decimals: "0.0123"; or a name: "NaN".
 enum class Digits { significant, decimals };
 std::string short_number(double value, Digits digits = Digits::significant);
+/// The same without zeros at the end, for numbers that people chose: "0.001", "2e-05".
+std::string shortest_number(double value);
 
 enum class Scale {
   data,         ///< from the least to the largest value

@@ -308,6 +308,26 @@ TEST(ConsoleLines, HaveLossesFirstUnitsAndOneSpeed) {
   EXPECT_EQ(text, "epoch 1  train_loss 0.5000  Process Memory 120 MiB  800 samples/s  2 s  25 steps/s\n");
 }
 
+TEST(ConsoleLines, HaveALearningRateInItsShortestForm) {
+  const auto shown = [](double rate) {
+    const std::string text = printed(
+        [=](Driver& console) {
+          console.tag("Learning Rate", LOUPE_SCALE_NUMERICAL, true);
+          console.begin_tick(1);
+          console.value("Learning Rate", "Learning Rate", "Adam", rate);
+          console.end_tick();
+        },
+        usual);
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_EQ(shown(0.001), "epoch 1  Learning Rate 0.001");
+  EXPECT_EQ(shown(2e-4), "epoch 1  Learning Rate 0.0002");
+  EXPECT_EQ(shown(2e-5), "epoch 1  Learning Rate 2e-05");
+  EXPECT_EQ(shown(0.0012345), "epoch 1  Learning Rate 0.001234");
+  EXPECT_EQ(shown(1), "epoch 1  Learning Rate 1");
+  EXPECT_EQ(shown(100), "epoch 1  Learning Rate 100");
+}
+
 TEST(ConsoleLines, EndWithThePathOfTheReport) {
   Folder folder;
   const auto end_of = [&] {
