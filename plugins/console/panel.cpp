@@ -151,7 +151,7 @@ void add_curve(const PanelView& view, std::size_t width, std::size_t rows, const
   const std::size_t room = std::max(display_width(top), display_width(foot));
   std::vector<std::string> drawn = curve(values, Scale::data, width - std::min(width, room + 2), rows);
   for (std::size_t row = 0; row < drawn.size(); ++row) {
-    const std::string label = row == 0 ? top : row + 1 == drawn.size() ? foot : "";
+    const std::string label = row + 1 == drawn.size() ? foot : row == 0 && top != foot ? top : "";
     lines.push_back(colored(right_aligned(label, room) + " │", dim, layout) + drawn[row]);
   }
 }

@@ -231,10 +231,14 @@ std::vector<double> heights(const std::vector<double>& values, Scale scale) {
     low = std::min(low, height(value));
     high = std::max(high, height(value));
   }
+  // Rounding noise, which is no news, is flat. Halve before subtracting: the difference of two large numbers may
+  // overflow.
+  constexpr double noise = 1e-4;
+  const double size = logarithmic ? 1 : std::max(std::abs(low), std::abs(high));
+  const bool is_flat = scale != Scale::unit && !(high / 2 - low / 2 > noise * (size / 2));
   std::vector<double> shares;
   for (const double value : values) {
-    // Halve before subtracting: the difference of two large numbers may overflow.
-    const double share = high > low ? (height(value) / 2 - low / 2) / (high / 2 - low / 2) : 0;
+    const double share = !is_flat ? (height(value) / 2 - low / 2) / (high / 2 - low / 2) : 0;
     shares.push_back(std::isfinite(value) ? share : NAN);
   }
   return shares;

@@ -40,7 +40,7 @@ std::string short_number(double value, Digits digits = Digits::significant);
 std::string shortest_number(double value);
 
 enum class Scale {
-  data,         ///< from the least to the largest value
+  data,         ///< from the least to the largest value; flat if they differ by less than 1e-4 of their size
   logarithmic,  ///< the same for the logarithms, if all values are positive
   unit          ///< from 0 to 1
 };

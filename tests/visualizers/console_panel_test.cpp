@@ -168,6 +168,23 @@ TEST(ConsolePanel, DrawsTheLossAsACurveWithItsNameAndAxisOnATallTerminal) {
   EXPECT_TRUE(curve_in(24).empty());
 }
 
+TEST(ConsolePanel, DrawsRoundingNoiseAsAFlatCurve) {
+  const auto shown = [](double change) {
+    std::string all;
+    const std::vector<std::string> rows = shown_after(
+        [=](Driver& console) {
+          for (int epoch = 1; epoch <= 4; ++epoch) tell_epoch(console, epoch, 1.8 + (epoch % 2) * change);
+        },
+        80, 40);
+    for (const std::string& row : rows) all += row + '\n';
+    return all;
+  };
+  EXPECT_TRUE(holds(shown(1e-7), "▁▁▁▁\n")) << shown(1e-7);
+  EXPECT_FALSE(holds(shown(1e-7), "█"));
+  EXPECT_FALSE(holds(shown(1e-7), "1.800 │ ")) << "the axis has one limit";
+  EXPECT_TRUE(holds(shown(0.01), "█▁█▁\n")) << shown(0.01);
+}
+
 TEST(ConsolePanel, LeavesOutTheLossOfAModelThatNoLongerTrains) {
   const auto shown = [](int epochs_of_second) {
     std::string all;
