@@ -23,9 +23,9 @@ void Layers::take(const Model& model) {
 
 std::string Layers::strip(std::size_t width, const std::unordered_map<std::string, std::uint32_t>& worst,
                           const Layout& layout) const {
-  constexpr std::size_t widest = 3;
   if (names_.empty() || width == 0) return "";
-  const std::size_t cells = std::min(names_.size(), width), columns = std::clamp<std::size_t>(width / cells, 1, widest);
+  const std::size_t cells = std::min(names_.size(), width);
+  const std::string gap = width >= 2 * cells ? " " : "";
   std::string text;
   for (std::size_t cell = 0; cell < cells; ++cell) {
     std::uint32_t severity = 0;
@@ -33,9 +33,8 @@ std::string Layers::strip(std::size_t width, const std::unordered_map<std::strin
       if (const auto found = worst.find(names_[i]); found != worst.end()) severity = std::max(severity, found->second);
     }
     const bool is_error = severity >= LOUPE_SEVERITY_ERROR, is_warning = severity == LOUPE_SEVERITY_WARNING;
-    std::string signs;
-    for (std::size_t i = 0; i < columns; ++i) signs += is_error ? "×" : is_warning ? "!" : "■";
-    text += colored(signs, is_error ? red : is_warning ? yellow : green, layout);
+    const char* const sign = is_error ? "×" : is_warning ? "!" : "■";
+    text += (cell > 0 ? gap : "") + colored(sign, is_error ? red : is_warning ? yellow : green, layout);
   }
   return text;
 }

@@ -24,7 +24,8 @@ class Layers {
   /// Call this again if a model is attached again.
   void take(const Model& model);
   std::size_t count() const { return names_.size(); }
-  /// At most `width` columns; if there are more layers, several share a column, which shows the worst.
+  /// A sign for each layer, with blanks between them if there is room. At most `width` columns; if there are more
+  /// layers, several share a column, which shows the worst.
   /// @param worst  LOUPE_SEVERITY_ by layer
   std::string strip(std::size_t width, const std::unordered_map<std::string, std::uint32_t>& worst,
                     const Layout& layout) const;

@@ -71,7 +71,7 @@ TEST(ConsolePanel, IsBelowTheProgramsOutput) {
   EXPECT_EQ(panel[0].rfind("── digits · 1 error, 1 warning ──", 0), 0u) << panel[0];
   EXPECT_EQ(panel[1], "epoch 4 of 10  ━━━━━━━━────────  50 of 100 steps  10 steps/s  1 min 5 s left");
   EXPECT_EQ(panel[2], "train_loss     0.3333  best 0.3333 in epoch 3      █▃▁");
-  EXPECT_EQ(panel[3], "4 layers   ■■■×××■■■!!!");
+  EXPECT_EQ(panel[3], "4 layers   ■ × ■ !");
   EXPECT_EQ(panel[4], "× dead_units: fc2:relu: all units are silent");
   EXPECT_EQ(panel[5], "! slow: fc4: it is slow");
 }
