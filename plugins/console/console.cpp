@@ -5,6 +5,8 @@
 #include <loupe/text/number_text.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -97,6 +99,10 @@ class Console : public Visualizer {
                        tag.type == LOUPE_SCALE_RELATION, bounded, tag.unit != nullptr ? harmless(tag.unit) : ""});
   }
   void begin_tick(const Tick& tick) override {
+    // A tick may cover several epochs. A record may also lack ticks; their steps are then in no later tick.
+    const bool is_next = has_ticked_ && tick.steps > 0 && tick.at.step - last_step_ == tick.steps;
+    since_epoch_ = is_next ? std::min(epoch_ + 1, tick.at.epoch) : tick.at.epoch;
+    last_step_ = tick.at.step;
     epoch_ = tick.at.epoch;
     if (!has_ticked_) first_epoch_ = epoch_;
     has_ticked_ = true;
@@ -142,7 +148,7 @@ class Console : public Visualizer {
   void progress(const Progress& progress) override {
     of_all_ = progress.epochs > 0 ? " of " + number_text(progress.epochs) : "";
     if (!progress_ || !terminal_.is_live()) return;
-    progress_text_ = progress_line(progress, terminal_.size().columns - 1);
+    progress_text_ = progress_line(within_epoch(progress), terminal_.size().columns - 1);
     show("", "the progress is not shown");
   }
   void end(const Ending& ending) override {
@@ -161,9 +167,22 @@ class Console : public Visualizer {
   }
 
  private:
+  /// The progress within the program's epoch, if the last tick covered several: the next one will, too.
+  Progress within_epoch(Progress progress) const {
+    const auto covered = static_cast<std::uint64_t>(std::lround(epoch_ - since_epoch_)) + 1;
+    const std::uint64_t length = progress.steps_before / covered;
+    if (covered < 2 || length == 0 || progress.steps == 0) return progress;
+    const std::uint64_t ended = progress.steps / length, steps = progress.steps % length;
+    progress.at.epoch += static_cast<double>(ended);
+    progress.seconds *= static_cast<double>(steps) / static_cast<double>(progress.steps);
+    progress.steps = steps;
+    progress.steps_before = length;
+    return progress;
+  }
   void tell_tick() {
     const Layout layout = this->layout();
-    const std::string epoch = "epoch " + number_text(epoch_) + of_all_;
+    const std::string several = since_epoch_ < epoch_ ? "s " + number_text(since_epoch_) + "-" : " ";
+    const std::string epoch = "epoch" + several + number_text(epoch_) + of_all_;
     const std::string news = findings_.news(epoch_, layout, detail_ == Detail::all);
     std::string text;
     if (detail_ == Detail::all) {
@@ -263,7 +282,8 @@ class Console : public Visualizer {
   Findings findings_;
   Pace pace_;
   Region below_;
-  double first_epoch_ = 0, epoch_ = 0;
+  double first_epoch_ = 0, since_epoch_ = 0, epoch_ = 0;  // the last tick covers the epochs since since_epoch_
+  std::uint64_t last_step_ = 0;
   std::size_t ticks_ = 0;
   double start_time_ = 0;  // of a resumed run: earlier ticks come from its past
   bool looks_for_findings_ = false;

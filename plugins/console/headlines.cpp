@@ -196,6 +196,7 @@ std::string bar(double share) {
 double seconds_left(const Progress& progress) {
   if (progress.steps == 0 || progress.steps_before == 0 || progress.seconds <= 0) return -1;
   const double rate = static_cast<double>(progress.steps) / progress.seconds;
+  if (progress.epochs == 0 && progress.steps > progress.steps_before) return -1;
   const auto an_epoch = static_cast<double>(progress.steps_before);
   const double this_epoch = std::max(0.0, an_epoch - static_cast<double>(progress.steps));
   const double later = std::max(0.0, progress.epochs - progress.at.epoch) * an_epoch;
@@ -222,11 +223,10 @@ std::string progress_line(const Progress& progress, std::size_t width) {
   const std::string of_all = progress.epochs > 0 ? " of " + number_text(progress.epochs) : "";
   parts.push_back({"epoch " + number_text(progress.at.epoch) + of_all, 6});
   const std::string steps = std::to_string(progress.steps);
-  if (progress.steps_before > 0) {
+  // An epoch that is longer than the one before has an unknown length.
+  if (progress.steps_before >= std::max<std::uint64_t>(progress.steps, 1)) {
     parts.push_back({bar(static_cast<double>(progress.steps) / static_cast<double>(progress.steps_before)), 1});
-    // The last epoch may have been shorter.
-    const std::uint64_t expected = std::max(progress.steps, progress.steps_before);
-    parts.push_back({steps + " of " + std::to_string(expected) + " steps", 4});
+    parts.push_back({steps + " of " + std::to_string(progress.steps_before) + " steps", 4});
   } else {
     parts.push_back({steps + " steps", 4});
   }

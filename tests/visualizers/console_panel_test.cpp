@@ -86,6 +86,30 @@ TEST(ConsolePanel, DoesNotShowTheProgressOfAnEpochThatEnded) {
   EXPECT_EQ(std::count(rows.begin(), rows.end(), "epoch 2 of 10 ended"), 1);
 }
 
+TEST(ConsolePanel, CountsStepsWithinTheEpochOfTheProgramIfATickCoversSeveral) {
+  const auto progress_after = [](double epoch) {
+    const std::vector<std::string> rows = shown_after([=](Driver& console) {
+      console.set_pace(92, 2);
+      tell_epoch(console, 29, 1);
+      tell_epoch(console, epoch, 1);
+      console.progress(epoch + 1, 0, 50, 92, 5);
+    });
+    for (const std::string& row : rows)
+      if (row.rfind("epoch ", 0) == 0) return row;
+    return std::string();
+  };
+  EXPECT_EQ(progress_after(30), "epoch 31  ━━━━━━━━────────  50 of 92 steps  10 steps/s  5 s left in this epoch");
+  EXPECT_EQ(progress_after(33), "epoch 36  ━━──────────────  4 of 23 steps  10 steps/s  2 s left in this epoch");
+}
+
+TEST(ConsolePanel, NamesNoTotalIfAnEpochIsLongerThanTheOneBefore) {
+  const std::vector<std::string> rows = shown_after([](Driver& console) {
+    tell_epoch(console, 1, 1);
+    console.progress(2, 0, 46, 23, 2);
+  });
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), "epoch 2  46 steps  23 steps/s"), 1);
+}
+
 TEST(ConsolePanel, NamesTheFaultItsLayerAndTheRemedyInWholeOn80Columns) {
   const std::vector<std::string> rows = shown_after([](Driver& console) {
     tell_model(console, 4);
@@ -296,6 +320,21 @@ TEST(ConsoleLines, AreOnePerTickIfTheOutputIsNotATerminal) {
       },
       usual);
   EXPECT_EQ(text, "epoch 1  train_loss 1  2 s  25 steps/s\nepoch 2  train_loss 0.5000  2 s  25 steps/s\n");
+}
+
+TEST(ConsoleLines, NameTheEpochsThatATickCovers) {
+  const auto shown = [](uint64_t steps) {
+    return printed(
+        [=](Driver& console) {
+          console.set_pace(steps, 2);
+          for (const int epoch : {1, 2, 6}) tell_epoch(console, epoch, 1);
+        },
+        usual);
+  };
+  EXPECT_EQ(shown(50),
+            "epoch 1  train_loss 1  2 s  25 steps/s\nepoch 2  train_loss 1  2 s  25 steps/s\n"
+            "epochs 3-6  train_loss 1  2 s  25 steps/s\n");
+  EXPECT_TRUE(holds(shown(0), "\nepoch 6  train_loss 1")) << "a record may lack ticks";
 }
 
 TEST(ConsoleLines, HaveLossesFirstUnitsAndOneSpeed) {

@@ -134,7 +134,8 @@ class Driver {
                           .at = {.step = steps_ * (ticks_ - paced_from_),
                                  .epoch = epoch,
                                  .time = start_ + 60 * epoch,
-                                 .elapsed = seconds_ * ticks}};
+                                 .elapsed = seconds_ * ticks},
+                          .steps = steps_};
     return call([&](loupe_error* error) { return table_->begin_tick(self_, &tick, error); });
   }
   /// @param step  0 for a value of the whole tick
