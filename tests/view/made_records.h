@@ -27,6 +27,10 @@ inline std::string tick_line(int epoch, double elapsed = 0) {
 inline std::string epoch_of(int epoch, const std::string& loss) {
   return loss_line(epoch, "train_loss mean", loss) + tick_line(epoch);
 }
+/// The line of a run with the lens `health`.
+inline std::string judged_run_line(const std::string& name) {
+  return R"({"kind":"run","format":3,"name":")" + name + R"(","start_time":1000,"lenses":["health"]})" + "\n";
+}
 /// A hyperparameter; `value` is JSON.
 inline std::string setting_line(const std::string& name, const std::string& type, const std::string& value) {
   return R"({"kind":"hyperparameter","name":")" + name + R"(","type":")" + type + R"(","setting":)" + value + "}\n";

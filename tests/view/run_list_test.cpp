@@ -68,6 +68,15 @@ TEST(RunList, TellsEverythingThatThePageNeeds) {
   EXPECT_EQ(told.at("runs")[1].at("findings").at("worst"), nullptr);
 }
 
+TEST(RunList, TellsWhichRunsALensHasJudged) {
+  const fs::path root = fresh_folder();
+  put(root / "judged/record.jsonl", judged_run_line("judged") + loss_tag + epoch_of(1, "0.5"));
+  put(root / "found/record.jsonl", two_epochs("found") + finding_line("info", "raised", "held_frozen", "it is frozen"));
+  put(root / "plain/record.jsonl", two_epochs("plain"));
+  view::RunList list({root.string()});
+  for (const Json& run : looked(list).at("runs")) EXPECT_EQ(run.at("judged"), run.at("name") != "plain") << run;
+}
+
 TEST(RunList, TellsTheSettingsOfModelsThatWereMadeInTurnAsOne) {
   const fs::path root = fresh_folder();
   std::string lines = two_epochs("turns") + setting_line("optimizer", "string", "\"Adam\"") +

@@ -32,8 +32,8 @@ def line(kind, **members):
     return json.dumps({"kind": kind, **members}) + "\n"
 
 
-def beginning(name, start):
-    return line("run", format=3, name=name, resumed=False, start_time=start, started="2026-01-01T00:00:00Z") + line(
+def beginning(name, start, **more):
+    return line("run", format=3, name=name, resumed=False, start_time=start, started="2026-01-01T00:00:00Z", **more) + line(
         "tag", tag="Loss", type="numerical", log_y=True, big=True, annotate=False, y_minimum=None, y_maximum=None
     )
 
@@ -240,6 +240,17 @@ class List(Viewing):
         self.put("odd", beginning("odd", self.START + 3000) + settings(**{"a\nb": 7}) + value + metric + line("tick", epoch=1))
         self.serve()
         self.assertEqual(self.names(), ["odd", "live", "sgd", "adam", "broken", MARKUP])
+
+    def test_calls_only_judged_runs_without_problems_healthy(self):
+        start, end = self.START, line("end", epoch=1, how="completed")
+        judged = {"lenses": ["health"]}
+        self.put("good", beginning("good", start, **judged) + epoch(1, 1, start) + end)
+        self.put("plain", beginning("plain", start) + epoch(1, 1, start) + end)
+        self.put("early", beginning("early", start, **judged))
+        self.put("crashed", beginning("crashed", start, **judged) + epoch(1, 1, start) + line("end", epoch=1, how="failed"))
+        self.serve()
+        shown = {name: self.row(name).find_element(By.CSS_SELECTOR, ".of-finding").text for name in self.names()}
+        self.assertEqual(shown, {"good": "healthy", "plain": "not judged", "early": "–", "crashed": "none"})
 
     def test_follows_a_record_that_grows_and_a_run_that_begins(self):
         record = self.put_some()

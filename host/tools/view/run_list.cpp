@@ -186,6 +186,14 @@ Json configured_of(const RunSummary& run) {
   return pairs;
 }
 
+/// Whether the run has lenses that search for findings.
+bool is_judged(const RunSummary& run) {
+  const std::vector<std::string>& lenses = run.run().lenses;
+  return run.findings().worst() != nullptr || std::any_of(lenses.begin(), lenses.end(), [](const std::string& lens) {
+           return lens == "health" || lens == "findings";
+         });
+}
+
 /// A run as a row of the page's list. Numbers that JSON lacks become strings, for example "NaN".
 Json row_of(const FollowedRecord& record, const RunStanding& standing) {
   const RunSummary& run = record.summary();
@@ -203,6 +211,7 @@ Json row_of(const FollowedRecord& record, const RunStanding& standing) {
            {"curve", curve_of(main_loss(run.losses()))},
            {"settings", settings_of(run.hyperparameters())},
            {"configured", configured_of(run)},
+           {"judged", is_judged(run)},
            {"findings", findings_of(run.findings())}};
   if (run.tick()) {
     row["epoch"] = run.tick()->epoch;

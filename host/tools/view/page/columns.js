@@ -107,11 +107,15 @@ function bestCell({losses}, {compared, lowest}) {
   });
 }
 
-function findingCell({findings, state}) {
+/** "healthy" is said only of runs that a lens has judged in at least one epoch. */
+function findingCell({findings, judged, state, epoch}) {
   const {counts, worst} = findings;
-  if (worst === null) return [state === "damaged" || state === "reading" ? "–" : "none"];
+  if (worst === null && (epoch === null || state === "damaged" || state === "reading")) return ["–"];
+  if (!judged) return [element("span", {class: "muted"}, "not judged")];
   const isHealthy = counts.error + counts.warning === 0 && !["failed", "crashed"].includes(state);
-  if (isHealthy) return [element("div", {class: "healthy", title: `${worst.gone ? "resolved: " : ""}${worst.text}`}, "healthy")];
+  const title = worst && `${worst.gone ? "resolved: " : ""}${worst.text}`;
+  if (isHealthy) return [element("div", {class: "healthy", title}, "healthy")];
+  if (worst === null) return ["none"];
   const words = (kind) => (kind === "gone" ? `${counts[kind]} resolved` : plural(counts[kind], kind));
   const badges = ["error", "warning", "gone"].filter((kind) => counts[kind] > 0)
       .map((kind) => element("span", {class: `badge ${kind}`}, words(kind)));
