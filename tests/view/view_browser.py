@@ -241,6 +241,15 @@ class List(Viewing):
         self.serve()
         self.assertEqual(self.names(), ["odd", "live", "sgd", "adam", "broken", MARKUP])
 
+    def test_shows_the_worst_finding_without_scrolling(self):
+        self.put_some()
+        self.serve()
+        heads = [head.get_attribute("data-key") for head in self.all("thead button")]
+        self.assertEqual(heads[heads.index("state") + 1], "finding")
+        self.resize(900)
+        finding = self.row("sgd").find_element(By.CSS_SELECTOR, ".of-finding > div").rect
+        self.assertLessEqual(finding["x"] + finding["width"], 900)
+
     def test_calls_only_judged_runs_without_problems_healthy(self):
         start, end = self.START, line("end", epoch=1, how="completed")
         judged = {"lenses": ["health"]}

@@ -175,13 +175,13 @@ export function columnsOf(runs, compared) {
     // Tags and notes have a column if any run has them.
     ...(runs.some((run) => run.tags.length > 0) ? [tags] : []),
     {key: "state", title: "State", cell: stateCell, value: (run) => STATE_ORDER.indexOf(run.state)},
+    {key: "finding", title: "Worst finding", cell: findingCell, descends: true, value: weightOf},
     {key: "started", title: "Started", cell: startedCell, descends: true, value: (run) => run.started},
     {key: "duration", title: "Duration", cell: durationCell, descends: true, value: durationOf},
     {key: "epoch", title: "Epoch", cell: epochCell, descends: true, value: (run) => run.epoch},
     {key: "curve", title: "Loss", cell: curveCell},
     {key: "last", title: `Last${by}`, cell: lastCell, value: (run) => sortable(numberOf(lossOf(run).last ?? null))},
     {key: "best", title: `Best${by}`, cell: bestCell, value: (run) => sortable(lossOf(run).best)},
-    {key: "finding", title: "Worst finding", cell: findingCell, descends: true, value: weightOf},
     ...(runs.some((run) => run.note !== "") ? [note] : []),
     ...differingSettings(runs).map(setting),
   ];
