@@ -63,9 +63,21 @@ TEST(RunList, TellsEverythingThatThePageNeeds) {
   EXPECT_EQ(run.at("settings"), Json::parse(R"([["optimizer", "Adam"], ["rate", 0.5], ["batch", 64],
                                                  ["nesterov", true], ["layers", "a, b"]])"));
   EXPECT_EQ(run.at("findings"), Json::parse(R"({"counts": {"error": 0, "warning": 1, "info": 0, "gone": 1},
+                            "rule_counts": {"error": 0, "warning": 1, "info": 0, "gone": 1},
                             "worst": {"rule": "dead_units", "severity": "warning", "gone": false, "text": "conv1: half"},
                             "rules": ["dead_units", "nan_loss"]})"));
   EXPECT_EQ(told.at("runs")[1].at("findings").at("worst"), nullptr);
+}
+
+TEST(RunList, CountsARuleOnceHoweverManyLayersItIsAbout) {
+  const fs::path root = fresh_folder();
+  std::string other = finding_line("error", "raised", "dead_units", "all");
+  other.replace(other.find("conv1"), 5, "conv2");
+  put(root / "a/record.jsonl", two_epochs("a") + finding_line("error", "raised", "dead_units", "all") + other);
+  view::RunList list({root.string()});
+  const Json findings = looked(list).at("runs")[0].at("findings");
+  EXPECT_EQ(findings.at("counts").at("error"), 2);
+  EXPECT_EQ(findings.at("rule_counts").at("error"), 1);
 }
 
 TEST(RunList, TellsWhichRunsALensHasJudged) {

@@ -52,13 +52,18 @@ Json number(double value) {
 
 Json findings_of(const FindingHistory& history) {
   Json counts{{"error", 0}, {"warning", 0}, {"info", 0}, {"gone", 0}};
+  Json rule_counts = counts;
   std::set<std::string> rules;
+  std::set<std::pair<std::string, std::string>> counted;
   for (const FindingHistory::Entry* each : history.worst_first()) {
     const std::string word = each->gone ? "gone" : word_of(severity_words, each->last.severity);
     rules.insert(each->last.rule);
-    if (counts.contains(word)) counts[word] = counts[word].get<int>() + 1;
+    if (!counts.contains(word)) continue;
+    counts[word] = counts[word].get<int>() + 1;
+    if (counted.emplace(word, each->last.rule).second) rule_counts[word] = rule_counts[word].get<int>() + 1;
   }
-  Json told{{"counts", std::move(counts)}, {"worst", nullptr}, {"rules", rules}};
+  Json told{
+      {"counts", std::move(counts)}, {"rule_counts", std::move(rule_counts)}, {"worst", nullptr}, {"rules", rules}};
   if (const FindingHistory::Entry* worst = history.worst()) {
     const std::string place = worst->place();
     told["worst"] = {{"rule", worst->last.rule},

@@ -107,9 +107,9 @@ function bestCell({losses}, {compared, lowest}) {
   });
 }
 
-/** "healthy" is said only of runs that a lens has judged in at least one epoch. */
+/** As in a report, the badges count rules, not layers. "healthy" is said only of runs that a lens has judged in at least one epoch. */
 function findingCell({findings, judged, state, epoch}) {
-  const {counts, worst} = findings;
+  const {rule_counts: counts, worst} = findings;
   if (worst === null && (epoch === null || state === "damaged" || state === "reading")) return ["–"];
   if (!judged) return [element("span", {class: "muted"}, "not judged")];
   const isHealthy = counts.error + counts.warning === 0 && !["failed", "crashed"].includes(state);
