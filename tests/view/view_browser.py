@@ -282,7 +282,11 @@ class List(Viewing):
         third = line("value", epoch=1, tag="Loss", layer="Loss", line="third_loss mean", value=1)
         name = "resnet-sgd-lr0.0003-batch128-warmup-cosine-12"
         self.put("long", beginning(name, self.START) + third + epoch(1, 1, self.START))
+        both = "".join(line("value", epoch=1, tag="Loss", layer="Loss", line=f"{part} loss mean", value=1) for part in ("Critic", "Actor"))
+        self.put("pair", beginning("pair", self.START) + both + line("tick", epoch=1, elapsed=0.4))
         self.serve()
+        self.assertEqual(self.row("pair").find_element(By.CSS_SELECTOR, ".of-last").text, "–\nCritic loss 1")
+        self.assertEqual(self.row("pair").find_element(By.CSS_SELECTOR, ".of-duration").text, "0.4 s")
         heights = "return [...document.querySelectorAll('#runs tbody tr')].map((row) => row.getBoundingClientRect().height)"
         self.assertLessEqual(max(self.script(heights)), 44.5)
         self.assertRegex(self.row("sgd").find_element(By.CSS_SELECTOR, "th a").get_attribute("href"), r"run=.*sgd$")
@@ -407,6 +411,17 @@ class Table(Viewing):
         self.find("#back").click()
         self.wait("return location.pathname === '/' && document.documentElement.dataset.ready === 'true'")
         self.assertEqual(self.names(), ["adam"])
+
+    def test_calls_the_lowest_loss_of_a_program_best_unless_the_run_has_an_error(self):
+        error = finding("error", "target_range", "the targets are outside of 0 and 1")
+        runs = (("bin/one 1", 0.5), ("./one 2", 0.4), ("one 3", -9), ("other 1", 0.3), ("other 2", 0.2), ("third", 0))
+        for i, (command, loss) in enumerate(runs):
+            start = self.START + i
+            run = beginning(f"run-{i}", start) + settings(command=command) + epoch(1, loss, start)
+            self.put(f"run-{i}", run + (error if loss < 0 else ""))
+        self.serve()
+        best = [name for name in self.names() if self.row(name).find_elements(By.CSS_SELECTOR, ".lowest")]
+        self.assertEqual(best, ["run-4", "run-1"])
 
     def put_sweep(self):
         config = "loupe: 1\nattach: {budget: %s}\n"

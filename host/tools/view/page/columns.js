@@ -19,10 +19,23 @@ export function comparedLoss(runs) {
 
 function lossNamed(run, name) { return run.losses.find((loss) => loss.name === name); }
 
-/** The lowest value of the compared loss in any of the runs; null if fewer than two runs have one. */
+/** The program that a run is of: the file in its command; "" if the run does not name a command. */
+function programOf(run) { return String(settingOf(run, "command") ?? "").split(" ")[0].split("/").at(-1); }
+
+/** Whether a run may be the best in a loss: a run with an open error may have a low loss because of it. */
+function competes({findings: {counts}}) { return counts.error === 0; }
+
+/**
+ * The lowest value of the compared loss by program, because losses of different programs cannot be compared. A program
+ * has none if fewer than two of its runs compete.
+ */
 export function lowestOf(runs, compared) {
-  const best = runs.map((run) => lossNamed(run, compared)).filter((loss) => loss && loss.best !== null);
-  return best.length < 2 ? null : Math.min(...best.map((loss) => loss.best));
+  const values = new Map();
+  for (const run of runs.filter(competes)) {
+    const best = lossNamed(run, compared)?.best ?? null, program = programOf(run);
+    if (best !== null) values.set(program, [...(values.get(program) || []), best]);
+  }
+  return Object.fromEntries([...values].filter(([, all]) => all.length > 1).map(([program, all]) => [program, Math.min(...all)]));
 }
 
 /** Splits a text so that it may break within its long names, but not within a number. */
@@ -62,7 +75,8 @@ function durationOf({seconds}) { return seconds > 0 ? seconds : null; }
 
 function durationCell(run) {
   const seconds = durationOf(run);
-  return [seconds === null ? "–" : element("span", {class: "whole-words"}, formatAge(seconds))];
+  if (seconds === null) return ["–"];
+  return [element("span", {class: "whole-words"}, seconds < 10 ? `${formatNumber(seconds, 2)} s` : formatAge(seconds))];
 }
 
 function epochCell(run) {
@@ -89,7 +103,9 @@ function lossLines(losses, compared, textOf) {
     element("div", {class: "muted small loss"}, `${loss.name} `, textOf(loss)));
   // A row of two lines may not have room for all.
   const title = others.map(({textContent}) => textContent).join("\n") || null;
-  return [main === undefined ? "–" : element("div", {class: "loss", title}, textOf(main)), ...others];
+  // A row without the main loss still has two lines.
+  const none = others.length === 0 ? "–" : element("div", {}, "–");
+  return [main === undefined ? none : element("div", {class: "loss", title}, textOf(main)), ...others];
 }
 
 function lastCell({losses}, {compared}) {
@@ -97,12 +113,13 @@ function lastCell({losses}, {compared}) {
     element("span", {class: typeof last === "string" ? "broken" : null}, formatNumber(numberOf(last))));
 }
 
-function bestCell({losses}, {compared, lowest}) {
+function bestCell(run, {compared, lowest}) {
+  const {losses} = run, isLowest = (best) => competes(run) && best === lowest[programOf(run)];
   const isLoss = ({metric, best}) => !metric && best !== null;
   return lossLines(losses.filter(isLoss), compared, ({name, best, best_epoch: epoch}) => {
     const text = formatNumber(best), when = `in epoch ${formatEpoch(epoch)}`;
     if (name !== compared) return element("span", {title: when}, text);
-    const value = best === lowest ? element("span", {class: "badge lowest"}, `${text} best`) : text;
+    const value = isLowest(best) ? element("span", {class: "badge lowest"}, `${text} best`) : text;
     return element("span", {}, value, element("div", {class: "muted small"}, when));
   });
 }
@@ -224,9 +241,11 @@ export function grouped(runs, name) {
   return ordered.map(([value, members]) => ({value: settingText(value), runs: members}));
 }
 
-/** The heading of a group: the value, the number of runs that have it, and the lowest value of the compared loss. */
+/** The heading of a group: the value, the number of runs that have it, and the best value of the compared loss. */
 export function groupWords(name, {value, runs}, compared) {
-  const lowest = Math.min(...runs.map((run) => lossNamed(run, compared)?.best ?? Infinity));
+  const isComparable = new Set(runs.map(programOf)).size === 1;
+  const lowest = Math.min(...runs.filter((run) => isComparable && competes(run))
+      .map((run) => lossNamed(run, compared)?.best ?? Infinity));
   return [`${name} `, element("b", {}, value), ` · ${plural(runs.length, "run")}`,
     Number.isFinite(lowest) ? ` · best ${compared} ${formatNumber(lowest)}` : ""];
 }
