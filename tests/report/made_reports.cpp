@@ -280,6 +280,13 @@ int main(int argument_count, char** arguments) {
     live.ends = false;
     tell_small_run(html, live);
   });
+  // Its last tick is an hour old.
+  make(folder + "/silent.html", [](Driver& html) {
+    html.set_start(static_cast<double>(std::time(nullptr)) - 72 * 60);
+    MadeRun silent{"silent", "", 12};
+    silent.ends = false;
+    tell_small_run(html, silent);
+  });
   // Of the five runs, the third was resumed, the fourth was killed, and the fifth diverged.
   make(folder + "/five.html", [](Driver& html) {
     for (const unsigned i : {1U, 2U, 3U, 4U}) {

@@ -1129,6 +1129,14 @@ class RunningRun(Reading):
         self.open("running.html")
         self.assertFalse(self.find("#reload").is_selected())
 
+    def test_without_a_recent_tick_may_have_crashed(self):
+        self.open("silent.html")
+        self.assertRegex(self.find("#summary").text, r"^running or crashed, last update (\d{4}-\d\d-\d\d )?\d\d:\d\d")
+        # The run may go on after a pause.
+        self.assertTrue(self.find("#reload").is_selected())
+        self.open("live.html")
+        self.assertRegex(self.find("#summary").text, r"^running\b(?! or)")
+
     @at_night
     def test_reloads_while_any_of_its_runs_is_running(self):
         self.open("following.html#hide=ended&smoothing=0.9")
@@ -1161,7 +1169,7 @@ class FiveRuns(Reading):
         cells = [cell.text for cell in state.find_elements(By.TAG_NAME, "td")]
         self.assertEqual(cells[:2], ["completed", "completed"])
         self.assertEqual(cells[2], "completed; resumed")
-        self.assertEqual(cells[3], "running or crashed")
+        self.assertRegex(cells[3], r"^running or crashed, last update \d{4}-\d\d-\d\d \d\d:\d\d$")
         self.assertEqual(cells[4], "failed at step 900\nThe loss is NaN.")
         loss = next(row for row in self.all("#run tbody tr") if row.text.startswith("train_loss"))
         self.assertIn("NaN or ∞ from epoch 15", loss.find_elements(By.TAG_NAME, "td")[4].text)

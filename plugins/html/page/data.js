@@ -112,6 +112,18 @@ function joinedLayer(name, layers, {shownAs, epochs: {length}}, {type}) {
   return {...layers[0], name, lines, steps, bands, histograms};
 }
 
+// A run that trains writes its report at every tick, or now and then if the report is large.
+const FEWEST_SILENT_SECONDS = 120, SILENT_TICKS = 20;
+
+/** Whether the last tick of a running run is so old that the process may be dead: then its report says "running" forever. */
+function isSilent({state, lastTick, seconds}) {
+  // The server of `loupe view` sees whether the process lives.
+  const isKnown = new URLSearchParams(location.search).has("run");
+  if (state !== "running" || isKnown || !lastTick || !seconds?.length) return false;
+  const pace = seconds.at(-1) / seconds.length || 0;
+  return Date.now() - new Date(lastTick) > 1000 * Math.max(FEWEST_SILENT_SECONDS, SILENT_TICKS * pace);
+}
+
 class Run {
   constructor(index, told) {
     Object.assign(this, told);
@@ -119,9 +131,9 @@ class Run {
     this.label = this.name || "run";
     // A record of an incident gets no more steps.
     this.ended = told.ended || told.incident;
-    // If the process was killed, its report says "running" forever.
     this.isOld = Date.now() - new Date(this.lastTick || this.begun) > 24 * 3600 * 1000;
-    if (this.state === "running" && this.isOld) this.state = "running or crashed";
+    this.isSilent = isSilent(told);
+    if (this.state === "running" && (this.isOld || this.isSilent)) this.state = "running or crashed";
     this.tagIndex = new Map(told.tags.map((tag, i) => [tag.name, i]));
     [this.layersTold, this.layersRead] = [new Map(), new Map()];
     this.kinds = kindsOf(this.models, this.modelEpochs);

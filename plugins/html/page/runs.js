@@ -97,9 +97,18 @@ function parametersOf({kinds, kindsInTurn}) {
       .reduce((sum, model) => sum + count(model), 0);
 }
 
+/** ", last update 05:30", with the date if that is not today. */
+function lastUpdateOf({lastTick}) {
+  const [day, clock] = new Date(lastTick).toLocaleString("sv").split(" ");
+  const isToday = day === new Date().toLocaleDateString("sv");
+  return `, last update ${isToday ? "" : `${day} `}${clock.slice(0, 5)}`;
+}
+
 /** The state of a run. @param isBrief leaves out the explanation */
-function stateOf({ending, resumed, state: word, why}, isBrief = false) {
-  const when = word === "completed" || !ending?.step ? "" : ` at step ${ending.step.toLocaleString("en")}`;
+function stateOf(run, isBrief = false) {
+  const {ending, resumed, state: word, why} = run;
+  const when = run.isSilent ? lastUpdateOf(run) :
+    word === "completed" || !ending?.step ? "" : ` at step ${ending.step.toLocaleString("en")}`;
   const isBad = ["failed", "crashed or killed"].includes(word);
   return [element("span", {class: isBad ? "alarm" : null}, word), when, resumed ? "; resumed" : "",
     why && !isBrief ? element("div", {class: "muted"}, why) : null];

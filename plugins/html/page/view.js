@@ -160,7 +160,7 @@ function keepReading() {
 }
 
 /** Whether the run may still change. */
-function goesOn(run) { return !run.ended && run.state === "running"; }
+function goesOn(run) { return !run.ended && !run.isOld && run.state.startsWith("running"); }
 
 let lastKey = -Infinity;
 addEventListener("keydown", () => lastKey = performance.now(), {capture: true});
