@@ -228,8 +228,9 @@ class Tiles(Reading):
         self.assertEqual([each.get_attribute("data-layer") for each in self.all("#picture .culprit")], ["fc2"])
         self.assertIn("the layer of the worst finding", self.find("#picture .culprit").get_attribute("aria-label"))
         self.assertIn("Weight Gradient Norm, mean: ", self.find("#picture .culprit").get_attribute("aria-label"))
-        self.assertIn(
-            "Color: Weight Gradient Norm, mean, epoch 29. Outlined: fc2", self.find("#picture").text
+        self.assertRegex(
+            self.find("#picture").text,
+            r"Color: Weight Gradient Norm, mean, epoch 29, (≤ )?\S+ \(purple\) to (≥ )?\S+ \(yellow\)\. Outlined: fc2",
         )
         # The tile of a layer without values of the tag is not filled.
         self.assertEqual(self.find("#picture [data-layer='relu']").get_attribute("data-ink"), None)
@@ -238,6 +239,18 @@ class Tiles(Reading):
         self.open("ill.html")
         next(each for each in self.all("#overview .chip") if each.text == "Output Activations").click()
         self.assertIn("Color: Output Activations, death_rate", self.find("#picture").text)
+
+    def test_never_have_the_colour_of_a_finding_on_a_scale_with_both_signs(self):
+        self.open("large.html")
+        next(each for each in self.all("#overview .chip") if each.text == "Weight Gradient Correlation").click()
+        self.assertRegex(self.find("#picture").text, r"(≤ )?−\S+ \(green\) to (≥ )?\S+ \(purple\)\.")
+        colours = self.script(
+            "return [...document.querySelectorAll('#picture .layer[data-ink]')].map((tile) =>"
+            " getComputedStyle(tile).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number))"
+        )
+        self.assertGreater(len(colours), 10)
+        for red, green, blue in colours:
+            self.assertLess(red, max(green, blue) + 30)
 
 
 class Incident(Reading):

@@ -48,8 +48,9 @@ export function rgb(colour) { return [1, 3, 5].map((at) => parseInt(colour.slice
 
 export const SEQUENTIAL =
   ["#440154", "#482878", "#3e4a89", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
-const DIVERGING_ON_LIGHT = ["#2166ac", "#67a9cf", "#d1e5f0", "#f5f5f5", "#fddbc7", "#ef8a62", "#b2182b"];
-const DIVERGING_ON_DARK = ["#8ccbff", "#3f8fd6", "#1e4a72", "#20242b", "#6e3a1c", "#d0743a", "#ffbd8a"];
+// From green to purple, which can be distinguished with colour blindness; red and amber would look like a finding.
+const DIVERGING_ON_LIGHT = ["#1b7837", "#7fbf7b", "#d9f0d3", "#f5f5f5", "#e7d4e8", "#af8dc3", "#762a83"];
+const DIVERGING_ON_DARK = ["#a9e8ac", "#4f9e5c", "#1f4a2c", "#20242b", "#4e2f5c", "#a06fb8", "#dcb3ee"];
 
 let runPlaces = null;
 
@@ -94,6 +95,9 @@ export function inkOn(colour) {
 }
 
 export function sequentialColours() { return colourTable(SEQUENTIAL); }
+
+/** The names of the first and the last colour of a scale. */
+export function scaleEnds(isDiverging) { return isDiverging ? ["green", "purple"] : ["purple", "yellow"]; }
 
 export function divergingColours() { return colourTable(isDark() ? DIVERGING_ON_DARK : DIVERGING_ON_LIGHT); }
 

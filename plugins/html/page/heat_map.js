@@ -6,7 +6,7 @@ import {culpritOf, ERROR, SEVERITIES, severitiesOf, severityName, standingFindin
   worstInHeatMap} from "./findings.js";
 import {announce, chosenScale, epochWindow, isFound, on, setState, state} from "./state.js";
 import {distinctLabels} from "./axis.js";
-import {divergingColours, lineColour, packColour, rgb, sequentialColours, themeColour, withAlpha} from "./colours.js";
+import {divergingColours, lineColour, packColour, rgb, scaleEnds, sequentialColours, themeColour, withAlpha} from "./colours.js";
 
 export const ORDERS =
   [["worst", "Worst first"], ["highest", "Highest first"], ["lowest", "Lowest first"], ["model", "As in the model"]];
@@ -94,6 +94,20 @@ class ColourScale {
 
   colour(value) { return this.colours[Math.round(this.place(value) * 255)]; }
 
+  /** The numbers at the bottom, in the middle and at the top of the scale. */
+  labels() {
+    const texts = distinctLabels([0, 0.5, 1].map((share) => this.valueAt(share)));
+    if (this.cutsLow) texts[0] = `≤ ${texts[0]}`;
+    if (this.cutsHigh) texts[2] = `≥ ${texts[2]}`;
+    return texts;
+  }
+
+  /** "0 (purple) to 12 (yellow)" */
+  inWords() {
+    const [low, , high] = this.labels(), [first, last] = scaleEnds(this.diverging);
+    return `${low} (${first}) to ${high} (${last})`;
+  }
+
   valueAt(share) {
     return this.logarithmic ? this.low * (this.high / this.low) ** share : this.low + (this.high - this.low) * share;
   }
@@ -103,12 +117,8 @@ class ColourScale {
 function colourBar(scale, {broken, missing, severities}) {
   const canvas = element("canvas", {width: 256, height: 1, "aria-hidden": "true"});
   paintMatrix(canvas.getContext("2d"), {x: 0, y: 0, width: 256, height: 1}, 256, 1, (i) => scale.colours[i]);
-  const stops = [0, 0.5, 1];
-  const texts = distinctLabels(stops.map((stop) => scale.valueAt(stop)));
-  if (scale.cutsLow) texts[0] = `≤ ${texts[0]}`;
-  if (scale.cutsHigh) texts[texts.length - 1] = `≥ ${texts[texts.length - 1]}`;
   const key = (kind, text) => element("span", {class: "entry"}, element("i", {class: `swatch ${kind}`}), text);
-  const numbers = element("div", {class: "stops"}, texts.map((text) => element("span", {}, text)));
+  const numbers = element("div", {class: "stops"}, scale.labels().map((text) => element("span", {}, text)));
   return element("div", {class: "colour-bar"}, element("div", {class: "ramp"}, canvas, numbers),
     scale.logarithmic ? element("span", {class: "muted"}, "log scale") : null,
     broken ? key("broken", "NaN or ∞") : null, missing ? key("missing", "no value") : null,

@@ -237,7 +237,8 @@ class ModelPicture {
     const last = silence !== "" ? ` ${silence}` :
       columns.length === 0 ? "" : ` ${TICK} ${formatEpoch(run.epochs[columns[columns.length - 1]])}`;
     const ring = this.culprit === undefined ? "" : ` Outlined: ${this.culprit}, ${this.blame}.`;
-    this.filling.textContent = `Color: ${tag.name}, ${line},${last}.${ring}`;
+    const range = scale.isEmpty ? "" : `, ${scale.inWords()}`;
+    this.filling.textContent = `Color: ${tag.name}, ${line},${last}${range}.${ring}`;
   }
 
   /** Adjacent layers of one container share a frame with its name; in large models, those of an outermost container. */
