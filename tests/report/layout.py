@@ -143,11 +143,14 @@ class FirstScreen(Reading):
 class FirstScreenOfAPhone(Reading):
     width, height = 400, 850
 
-    def test_has_the_loss_and_the_findings(self):
+    def test_has_an_error_with_its_remedy_or_else_the_loss_first(self):
+        box = "return document.querySelector(arguments[0]).getBoundingClientRect().toJSON()"
+        self.open("healthy.html")
+        self.assertLess(self.script(box, "#loss .plot")["bottom"], self.script(box, "#findings .calm")["top"])
+        self.assertLess(self.script(box, "#findings .calm")["bottom"], 850)
         self.open("ill.html")
-        for part in ("#loss .plot", "#findings .finding .message"):
-            box = self.script(f"return document.querySelector('{part}').getBoundingClientRect().toJSON()")
-            self.assertLess(box["bottom"], 850)
+        self.assertLess(self.script(box, "#findings .finding .advice")["bottom"], 850)
+        self.assertLess(self.script(box, "#findings")["bottom"], self.script(box, "#loss .plot")["top"])
         self.script("scrollTo(0, 1500)")
         self.assertLessEqual(self.find("#tools").rect["height"], 96)
 
