@@ -170,6 +170,18 @@ class Opening(Reading):
         rows = "return [...document.querySelectorAll('#overview .visually-hidden tbody th')].map((each) => each.textContent)"
         self.assertEqual(self.script(rows), ["fc1", "fc1:relu", "fc2", "fc2:relu", "head"])
 
+    def test_leaves_out_the_names_of_modules_that_have_no_room(self):
+        self.open("telling.html")
+        self.resize(400)
+        labels = self.script(
+            "return [...document.querySelectorAll('#time .flame-label')].map((label) =>"
+            " [label.clientWidth, label.textContent, getComputedStyle(label).color === 'rgba(0, 0, 0, 0)'])"
+        )
+        narrow = [label for label in labels if label[0] < 30 and len(label[1]) > 2]
+        self.assertGreater(len(narrow), 0)
+        self.assertTrue(all(is_left_out for _, _, is_left_out in narrow))
+        self.assertFalse(any(is_left_out for width, _, is_left_out in labels if width > 40))
+
     def test_shows_the_median_step_of_several_epochs(self):
         self.open("telling.html")
         self.assertIn("Median step: 10 ms (9 epochs): forward 100 %.", self.find("#time .caption").text)

@@ -284,7 +284,12 @@ class List(Viewing):
         self.put("long", beginning(name, self.START) + third + epoch(1, 1, self.START))
         both = "".join(line("value", epoch=1, tag="Loss", layer="Loss", line=f"{part} loss mean", value=1) for part in ("Critic", "Actor"))
         self.put("pair", beginning("pair", self.START) + both + line("tick", epoch=1, elapsed=0.4))
+        broken = line("value", epoch=2, tag="Loss", layer="Loss", line="val_loss mean", value="NaN") + line("tick", epoch=2)
+        self.put("broken-loss", beginning("broken-loss", self.START) + epoch(1, 1, self.START) + broken)
         self.serve()
+        cross = "return arguments[0].querySelector('.small-curve .broken').getBBox().toJSON()"
+        box = self.script(cross, self.row("broken-loss"))
+        self.assertLessEqual(box["x"] + box["width"], 159)
         self.assertEqual(self.row("pair").find_element(By.CSS_SELECTOR, ".of-last").text, "–\nCritic loss 1")
         self.assertEqual(self.row("pair").find_element(By.CSS_SELECTOR, ".of-duration").text, "0.4 s")
         heights = "return [...document.querySelectorAll('#runs tbody tr')].map((row) => row.getBoundingClientRect().height)"

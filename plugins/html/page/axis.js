@@ -271,7 +271,7 @@ export function smallCurve(run, series, tag, label) {
   const crosses = [];
   for (const [i, value] of points) {
     if (Number.isFinite(value)) path += `${isDown ? "L" : "M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
-    else crosses.push(svg("path", {d: `M${x(i) - 3} 4l6 6m0 -6l-6 6`, class: "broken"}));
+    else crosses.push(svg("path", {d: `M${Math.min(Math.max(x(i) - 3, 1), WIDTH - 7)} 4l6 6m0 -6l-6 6`, class: "broken"}));
     isDown = Number.isFinite(value);
   }
   return svg("svg", {class: "small-curve", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label},

@@ -51,7 +51,7 @@ function moduleBox(node, line, whole, colour, openLayer) {
   const says = `${name}: ${formatNumber(time, 3)} ms, ${formatNumber((100 * time) / whole, 2)} % of the step` +
     (node.children.length > 0 ? `; ${formatNumber(node.own[line], 3)} ms outside of the modules in it` : "");
   const label = name.split(/[./]/).pop(), canOpen = layerTags.some((tag) => showsLayer(tag, name));
-  const attributes = {class: "flame-label", title: says, "aria-label": says, style: `background:${colour}`};
+  const attributes = {class: `flame-label${label.length <= 2 ? " short" : ""}`, title: says, "aria-label": says, style: `background:${colour}`};
   return element("div", {class: "flame-box", style: `flex:${time} 1 0`},
       canOpen ? button({...attributes, onclick: () => openLayer(name, layerNames("Layer Time"))}, label) :
         element("span", attributes, label),
