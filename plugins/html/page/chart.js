@@ -311,7 +311,7 @@ function legendEntries({tag, series: {lines: drawn, bands}, stacked, scale}) {
     const name = several ? element("span", {class: "run-name"}, run.label) : label;
     const made = entryOf(run, at, stacked ? "area" : dash ? "dashed" : "line", `color:${colour}`, name, (row) => {
       const number = row < 0 ? series.last() : series.at(row);
-      return [formatNumber(number), number !== null && !Number.isFinite(number)];
+      return [formatNumber(number, stacked ? 2 : 4), number !== null && !Number.isFinite(number)];
     });
     made.item.title = several ? label : "";
     entries.push(made);

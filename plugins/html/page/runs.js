@@ -60,8 +60,12 @@ function formatDuration(from, to) {
 /** Whether the report was written while the run trained: a replayed run has ticks at a different time. */
 function isFirsthand(run) { return Math.abs(new Date(run.begun) - new Date(run.started)) < 10 * 60 * 1000; }
 
-/** The duration of a run; null if the report does not contain it. */
-function durationOf(run) { return isFirsthand(run) ? formatDuration(run.started, run.lastTick) : null; }
+/** The duration of a run; null if the report does not contain it. The two times of a short run are too coarse. */
+function durationOf(run) {
+  const seconds = run.seconds?.at(-1), whole = formatDuration(run.started, run.lastTick);
+  if (!isFirsthand(run) || whole === null) return null;
+  return seconds > 0 && seconds < 10 && !run.resumed ? `${formatNumber(seconds, 2)} s` : whole;
+}
 
 // If a kind has more models than this, they are folded.
 const MOST_UNFOLDED = 3;
@@ -114,10 +118,13 @@ function stateOf(run, isBrief = false) {
     why && !isBrief ? element("div", {class: "muted"}, why) : null];
 }
 
+/** The text of a setting, with powers of ten in the report's style: "2·10⁻⁴" for "2e-04". */
+function settingText(text) { return /^-?[\d.]+e[-+]?\d+$/i.test(text) && isNumber(text) ? formatNumber(Number(text)) : text; }
+
 /** Names and texts, one per line. */
 function settingsList(settings) {
-  return element("dl", {class: "settings"},
-    settings.flatMap(([name, text]) => [element("dt", {}, breakable(name)), element("dd", {}, breakable(text))]));
+  return element("dl", {class: "settings"}, settings.flatMap(([name, text]) =>
+    [element("dt", {}, breakable(name)), element("dd", {}, breakable(settingText(text)))]));
 }
 
 /** The notes on how Loupe read and measured the program. */

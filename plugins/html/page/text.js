@@ -84,9 +84,9 @@ export function keep(key, text) {
 
 export function isNumber(text) { return text.trim() !== "" && Number.isFinite(Number(text)); }
 
-/** Whether a number is readable without powers of ten. */
+/** Whether a number is readable without powers of ten. A packed 0.001 is slightly less. */
 export function isPlain(value) {
-  const magnitude = Math.abs(value);
+  const magnitude = Number(Math.abs(value).toPrecision(4));
   return magnitude === 0 || (magnitude < 1e5 && magnitude >= 1e-3);
 }
 
