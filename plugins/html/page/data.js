@@ -184,14 +184,24 @@ class Run {
 
   /** The hyperparameters, joined for optimizers of models that were made in turn: the least and the largest number. */
   settingsInTurn() {
-    const isFirst = (name) => this.kindsInTurn.size === 1 && /^optimizer\b/.test(name);
-    const shownAs = (name) => (isFirst(name) ? `${[...this.kindsInTurn][0]} ${name}` : this.shownAs(name));
+    // An optimizer that was the only one at its time is recorded without the name of its model.
+    const isFirst = (name) => /^optimizer\b/.test(name);
+    const inTurn = [...this.kindsInTurn];
+    const first = inTurn.length === 0 ? this.modelOfFirstOptimizer() : inTurn.length === 1 ? inTurn[0] : undefined;
+    const shownAs = (name) => (isFirst(name) && first !== undefined ? `${first} ${name}` : this.shownAs(name));
     return gathered(this.hyperparameters, ([name]) => shownAs(name)).map((some) => {
-      if (some.length === 1) return some[0];
+      if (some.length === 1) return inTurn.length === 0 ? [shownAs(some[0][0]), some[0][1]] : some[0];
       const values = unique(some.map(([, text]) => text)).sort((a, b) => a - b);
       const range = values.every(isNumber) ? [values[0], values.at(-1)].map((value) => formatNumber(Number(value))) : values;
       return [`${shownAs(some[0][0])} (each model)`, unique(range).join(values.every(isNumber) ? " … " : ", ")];
     });
+  }
+
+  /** The only one of several models without a named optimizer; undefined if there are more, or if no optimizer has a name. */
+  modelOfFirstOptimizer() {
+    const hasOptimizer = ({name}) => this.hyperparameters.some(([setting]) => setting.startsWith(`${name} optimizer`));
+    const models = this.models.filter((model) => model?.name), unnamed = models.filter((model) => !hasOptimizer(model));
+    return unnamed.length === 1 && models.length > 1 ? unnamed[0].name : undefined;
   }
 
   /** The epochs after which a program that makes models in turn made the next one. */
