@@ -253,6 +253,35 @@ class Tiles(Reading):
             self.assertLess(red, max(green, blue) + 30)
 
 
+class BriefRun(Reading):
+    def test_has_short_numbers(self):
+        self.open("brief.html")
+        self.wait_for_plots("#model")
+        summary = self.find("#summary").text
+        for part in ("in 0.4 s", "rate 0.001 Adam"):
+            self.assertIn(part, summary)
+        self.assertIn("other 0.0082", " ".join(self.find("#model [data-tag='Step Time'] .legend").text.split()))
+
+    def test_names_the_model_of_each_optimizer(self):
+        self.open("brief.html")
+        settings = self.find("#run .settings").text
+        self.assertIn("Critic optimizer rate\n2·10⁻⁴", settings)
+        self.assertIn("Generator optimizer rate\n0.001", settings)
+
+    def test_has_no_band_of_single_steps(self):
+        self.open("brief.html")
+        self.wait_for_plots("#loss")
+        self.assertNotIn("±σ", self.find("#loss .legend").text)
+
+
+class FallingLoss(Reading):
+    def test_has_a_band_that_ends_at_the_smallest_step(self):
+        self.open("falling.html")
+        self.wait_for_plots("#loss")
+        entries = [entry.text for entry in self.all("#loss .legend .entry")]
+        self.assertIn("train_loss ±σ 8·10⁻⁴ … 0.003", [" ".join(entry.split()) for entry in entries])
+
+
 class Incident(Reading):
     height = 1600
 

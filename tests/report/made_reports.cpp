@@ -276,6 +276,7 @@ int main(int argument_count, char** arguments) {
   });
   make(folder + "/live.html", [](Driver& html) {
     html.set_start(static_cast<double>(std::time(nullptr)) - 12 * 60);
+    html.set_pace(50, 60);
     MadeRun live{"live", "", 12};
     live.ends = false;
     tell_small_run(html, live);
@@ -283,9 +284,48 @@ int main(int argument_count, char** arguments) {
   // Its last tick is an hour old.
   make(folder + "/silent.html", [](Driver& html) {
     html.set_start(static_cast<double>(std::time(nullptr)) - 72 * 60);
+    html.set_pace(50, 60);
     MadeRun silent{"silent", "", 12};
     silent.ends = false;
     tell_small_run(html, silent);
+  });
+  // Two models, each with one optimizer and one step an epoch, and a run of 0.4 seconds.
+  make(folder + "/brief.html", [](Driver& html) {
+    const std::time_t now = std::time(nullptr);
+    char started[] = "2000-01-01T00:00:00Z";
+    std::strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+    const std::string name = "brief";
+    loupe_run run = Driver::run_of("", false, name);
+    run.started = started;
+    html.set_start(static_cast<double>(now) - 2 * 60);
+    html.set_pace(1, 0.2);
+    html.begin(run);
+    for (const std::string model : {"Generator", "Critic"})
+      html.model(loupe::test::MadeModel(model, "Net", {{model + ".fc", "Linear"}}).told());
+    html.hyperparameter("optimizer rate", "2e-04");
+    html.hyperparameter("Generator optimizer rate", "0.001");
+    for (const char* tag : {"Loss", "Learning Rate"}) html.tag(tag, LOUPE_SCALE_NUMERICAL, true);
+    html.tag("Step Time", LOUPE_SCALE_RELATION, true);
+    for (const int epoch : {1, 2}) {
+      html.begin_tick(epoch);
+      html.value("Loss", "Loss", "train_loss mean", 0.849 / epoch);
+      html.range("Loss", "Loss", "train_loss -σ", "train_loss +σ", 0.849 / epoch, 0.849 / epoch);
+      html.value("Learning Rate", "Learning Rate", "Adam", 0.001);
+      html.value("Step Time", "Step Time", "forward", 12.345);
+      html.value("Step Time", "Step Time", "other", 0.008157);
+      html.end_tick();
+    }
+    html.end();
+  });
+  // The loss falls by three powers of ten, and its band reaches zero.
+  make(folder + "/falling.html", [](Driver& html) {
+    html.set_pace(1, 1);
+    run_of(html, {"falling", 4}, [&](int epoch) {
+      const double loss = std::pow(10, -epoch);
+      tell_loss(html, loss);
+      html.range("Loss", "Loss", "train_loss -σ", "train_loss +σ", -loss, 3 * loss);
+      html.value("Loss", "Loss", "train_loss step", 0.8 * loss, 0, static_cast<std::uint64_t>(epoch) + 1);
+    });
   });
   // Of the five runs, the third was resumed, the fourth was killed, and the fifth diverged.
   make(folder + "/five.html", [](Driver& html) {

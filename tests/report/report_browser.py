@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 
 # Import this first, because it restarts the program in Debian's Python if this Python has no Selenium.
 from reading import Reading, at_night, run_tests
-from first_look import Axes, Incident, ModelsInTurn, Tiles, TimelineOfFindings  # noqa: F401, the tests of these classes run with those below
+from first_look import Axes, BriefRun, FallingLoss, Incident, ModelsInTurn, Tiles, TimelineOfFindings  # noqa: F401, the tests of these classes run with those below
 from layout import (  # noqa: F401
     Accessibility,
     AccessibilityInTheDark,

@@ -83,7 +83,19 @@ function chartSeries(tag, layerName, shownRuns) {
   lines.sort((a, b) => (b.isOfSteps ? 1 : 0) - (a.isOfSteps ? 1 : 0));
   // The widest bands are drawn first.
   bands.sort((a, b) => a.alpha - b.alpha);
-  return {lines, bands};
+  return {lines, bands: bands.filter(hasWidth)};
+}
+
+/** Whether a band is wider than a line in any epoch: that of a single step or batch is not. */
+function hasWidth({low, high}) { return low.values.some((value, i) => value < high.values[i]); }
+
+/** Cuts bands off at the smallest step, because a mean minus σ may be at zero, where a logarithmic scale has no place. */
+function cutAtSteps({lines, bands}) {
+  for (const {run, lowName, low} of bands) {
+    const steps = lines.filter((line) => line.isOfSteps && line.run === run && subjectOf(line.name) === subjectOf(lowName));
+    const positive = steps.flatMap(({series}) => [...series.values].filter((value) => value > 0));
+    if (positive.length > 0) within(low, Math.min(...positive), Infinity);
+  }
 }
 
 function isNeverNegative({series}) { return series.values.every((value) => !(value < 0)); }
@@ -362,6 +374,7 @@ export class LineChart {
     this.marks = marksOf(tag, layerName, shownRuns);
     this.stacked = tag.type === RELATION;
     this.scale = chartScale(tag, this.series);
+    if (this.scale === LOGARITHMIC) cutAtSteps(this.series);
     this.labelled = labelled && tag.annotate && !this.stacked && this.series.lines.length > 1;
     if (this.series.lines.length === 0) {
       legend.replaceChildren(element("span", {class: "muted"}, "No values yet"));
