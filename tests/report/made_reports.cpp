@@ -395,6 +395,9 @@ int main(int argument_count, char** arguments) {
   });
   make(folder + "/warned.html", [](Driver& html) { tell_small_run(html, loupe::test::warned_run()); });
   make(folder + "/collapsed.html", [](Driver& html) { tell_small_run(html, loupe::test::collapsed_run()); });
+  make(folder + "/nan_loss.html", [](Driver& html) {
+    run_of(html, {"nan loss", 10}, [&](int epoch) { tell_loss(html, epoch < 4 ? 1.0 / (1 + epoch) : NAN); });
+  });
   make(folder + "/healthy.html", [](Driver& html) { tell_small_run(html, loupe::test::healthy_run()); });
   make(folder + "/crowded.html", [](Driver& html) {
     run_of(html, {"digits", 1, 1, {}, {"Norm"}}, [&](int) {

@@ -753,6 +753,8 @@ class HealthyRun(Reading):
         self.assertIn("The run collapsed.", self.find("#collapse").text)
         self.assertIn("more than 3 times as high", self.find("#collapse").text)
         self.screenshot("collapsed")
+        self.open("nan_loss.html")
+        self.assertIn("train_loss reached 0.25 in epoch 3 and was NaN in the 6 epochs after.", self.find("#collapse").text)
 
     def test_prints_its_plots(self):
         self.open("healthy.html")

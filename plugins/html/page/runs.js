@@ -264,13 +264,14 @@ export function collapseAlert() {
     for (const {name, last, best, values} of lossesOf(run)) {
       if (best === null || best.value <= 0 || values.length < FEWEST) continue;
       const isFar = ({value}) => !(value < FAR * best.value);
-      const far = values.filter((each) => each.epoch > best.epoch && isFar(each)).length;
+      const allFar = values.filter((each) => each.epoch > best.epoch && isFar(each)), far = allFar.length;
       if (!isFar(last) || far < MOST * values.length) continue;
+      const others = allFar.some(({value}) => Number.isFinite(value)) ? " or far higher" : "";
       const began = ` ${name} reached ${formatNumber(best.value)} in epoch ${formatEpoch(best.epoch)}`;
       const text = Number.isFinite(last.value) ?
         `${began} and ended at ${formatNumber(last.value)}: ${far} of ${values.length} epochs were more than ${FAR} ` +
           "times as high." :
-        `${began} and was ${formatNumber(last.value)} or far higher in the ${far} epochs after.`;
+        `${began} and was ${formatNumber(last.value)}${others} in the ${far} epochs after.`;
       return element("div", {class: "alert", id: "collapse"}, element("strong", {},
           runs.length > 1 ? `'${run.label}' collapsed.` : "The run collapsed."), element("span", {}, text));
     }
