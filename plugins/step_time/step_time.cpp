@@ -225,7 +225,7 @@ class StepTime : public Lens {
     finding.tag = layer_tag;
     finding.value = share;
     finding.threshold = dominating_share_;
-    finding.message = "'" + slowest->module->name + "' takes " + rounded_text(100 * share, 2) +
+    finding.message = std::string("'") + slowest->module->name + "' takes " + rounded_text(100 * share, 2) +
                       " % of the time of all " + std::to_string(count) + " layers: " + duration_text(most) +
                       " of a step";
     finding.advice = "optimize this layer first";
