@@ -36,6 +36,18 @@ TEST(CommandLine, WithMissingOrExtraArgumentsNamesTheCommandsHelp) {
             "arguments\n");
 }
 
+TEST(CommandLine, HelpWithACommandPrintsTheHelpOfThatCommand) {
+  const std::filesystem::path folder = fresh_folder();
+  for (const std::string command : {"run", "compare", "check", ""}) {
+    const Finished finished = run(LOUPE_COMMAND + " help " + command, folder);
+    EXPECT_EQ(finished.exit_code, 0) << command;
+    EXPECT_EQ(finished.output, run(LOUPE_COMMAND + " " + command + " --help", folder).output);
+    EXPECT_NE(finished.output, "") << command;
+  }
+  const std::string unknown = refused("help diagnos");
+  EXPECT_EQ(unknown.rfind("loupe: error: there is no command 'diagnos'; did you mean 'diagnose'?", 0), 0u) << unknown;
+}
+
 TEST(Tool, IsFoundBesideTheCommandOrInLibexecOrReportedMissing) {
   namespace fs = std::filesystem;
   const fs::path folder = fresh_folder(), command = LOUPE_COMMAND, tool = command.parent_path() / "loupe-check";

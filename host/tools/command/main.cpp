@@ -48,6 +48,18 @@ std::string version() {
          std::to_string(LOUPE_ABI_MINOR) + "\nLibTorch " + loupe::libtorch_version();
 }
 
+/// Turns `loupe help COMMAND` into `loupe COMMAND --help`. Returns the new number of arguments.
+int take_help(const CLI::App& app, int count, char** arguments) {
+  static char option[] = "--help";
+  if (count < 2 || std::string("help") != arguments[1]) return count;
+  if (count > 2) arguments[1] = arguments[2];
+  // With the option, CLI11 would not refuse an unknown command.
+  const auto is_meant = [&](const CLI::App* command) { return command->get_name() == arguments[1]; };
+  if (count > 2 && app.get_subcommands(is_meant).empty()) return 2;
+  arguments[count > 2 ? 2 : 1] = option;
+  return count > 2 ? 3 : 2;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -110,7 +122,7 @@ int main(int argc, char** argv) {
   documenting->group("");
   documenting->add_option("folder", file, "Where to")->required()->type_name("FOLDER");
   documenting->add_option("--date", date, "Date on the pages, for example 2026-01-31")->required()->type_name("DATE");
-  const int count = trace.take_program(run.take_program(argc, argv), argv);
+  const int count = trace.take_program(run.take_program(take_help(app, argc, argv), argv), argv);
   return loupe::answer_command_line(app, count, argv, [&](loupe::Outputs& outputs) {
     auto& [out, unwrapped, errors] = outputs;
     if (validating->parsed()) return validate(file, out);
