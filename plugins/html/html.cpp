@@ -48,7 +48,7 @@ class Html : public Visualizer {
 
   void begin(const Run& run) override {
     is_changed_ = true;
-    is_to_be_stored_ = false;
+    is_to_be_stored_ = is_last_try_ = false;
     if (!runs_.empty() && runs_.back().is_moved_to(run)) {
       file_ = path_.in(run);
       return;
@@ -108,6 +108,7 @@ class Html : public Visualizer {
     selection_.end();
     if (has_earlier_) go_on(false);
     current().story().end(ending);
+    is_last_try_ = runs_.size() == 1;
     // A report of several runs is not written after each of them: one file may have hundreds.
     if (runs_.size() == 1 || is_to_be_stored_ || pace_.is_due(seconds_since_write())) write();
   }
@@ -177,7 +178,7 @@ class Html : public Visualizer {
       pace_.wrote(bytes, std::chrono::duration<double>(last_write_ - before).count());
     } catch (const std::system_error& reason) {
       pace_.failed();
-      throw cannot_write(file_, reason, RETRIED);
+      throw cannot_write(file_, reason, is_last_try_ ? LOST : RETRIED);
     }
   }
 
@@ -201,7 +202,10 @@ class Html : public Visualizer {
     return bytes;
   }
 
-  static constexpr const char* RETRIED = "the report is kept in memory until the file can be written";
+  static constexpr const char* RETRIED = "no new report is written until this is solved";
+  static constexpr const char* LOST =
+      "the report is not written; solve this, then make it from the record: loupe replay RUN --visualizer html --out "
+      "FOLDER";
   static constexpr std::size_t WRITTEN_AT_ONCE = std::size_t{1} << 20;
 
   Selection selection_;
@@ -218,6 +222,7 @@ class Html : public Visualizer {
   bool is_in_tick_ = false;
   bool is_changed_ = false;       // since it was written
   bool is_to_be_stored_ = false;  // flush() was called in this run
+  bool is_last_try_ = false;      // the only run has ended
   Pace pace_;
   Clock::time_point last_write_ = Clock::now();
 };

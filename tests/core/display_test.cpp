@@ -211,6 +211,15 @@ TEST_F(DisplayTest, AFailureAtTheEndIsReportedEvenAfterAnEarlierOne) {
   EXPECT_SAYS(only(stage_.take_messages()), "the visualizer 'probe_visualizer' failed at the end: ");
 }
 
+TEST_F(DisplayTest, AtTheEndTheMessageOfTheLastTryIsReported) {
+  show("[probe_visualizer: {id: a, flushes: true}]");
+  tick(1);
+  stage_.fail("a flush");
+  stage_.fail("a end");
+  display_.end(ending);
+  EXPECT_SAYS(only(stage_.take_messages()), "the test wants 'a end' to fail");
+}
+
 TEST_F(DisplayTest, TagsAreSentOnceAndBeforeTheTick) {
   tag("T");
   tag("T");

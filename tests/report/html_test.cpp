@@ -297,6 +297,17 @@ TEST(HtmlReport, IsWrittenAgainWhenItsFolderWasRemoved) {
   EXPECT_EQ(HtmlPage(folder / "run/report.html").epochs().size(), 2U);
 }
 
+TEST(HtmlReport, SaysAtTheEndHowToMakeTheReportThatCannotBeWritten) {
+  Begun html(HTML_PLUGIN);
+  const FullDisk full(100'000);
+  const std::string at_tick = html.stored_loss_tick(0, 1), at_end = html.end();
+  EXPECT_TRUE(holds(at_tick, "File too large; no new report is written until this is solved")) << at_tick;
+  EXPECT_TRUE(holds(at_end,
+                    "File too large; the report is not written; solve this, then make it from the record: "
+                    "loupe replay RUN --visualizer html --out FOLDER"))
+      << at_end;
+}
+
 TEST(HtmlReport, KeepsTheOldReportWhenTheDiskIsFull) {
   Begun html(HTML_PLUGIN);
   html.stored_loss_tick(0, 1);

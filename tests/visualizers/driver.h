@@ -226,7 +226,7 @@ class Driver {
     const loupe_ending ending{sizeof(loupe_ending), how, {.step = step}, message};
     const std::string failure = flush();
     const std::string last = call([&](loupe_error* error) { return table_->end(self_, &ending, error); });
-    return failure.empty() ? last : failure;
+    return last.empty() ? failure : last;
   }
   std::string flush() {
     return call([&](loupe_error* error) { return table_->flush(self_, error); });
@@ -362,7 +362,7 @@ inline std::string tell_end(Driver& driver, uint32_t how, double epoch, const ch
   const std::string failure = driver.flush();
   const std::string last = driver.tell(
       &loupe_visualizer::end, loupe_ending{sizeof(loupe_ending), how, {120, epoch, 1714564999.5, 199.5}, message});
-  return failure.empty() ? last : failure;
+  return last.empty() ? failure : last;
 }
 
 /// A new folder for a test, removed with this object.

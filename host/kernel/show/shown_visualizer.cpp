@@ -151,7 +151,7 @@ void ShownVisualizer::end(const loupe_ending& ending) {
     const bool is_ended = node_->tell(&loupe_visualizer::end, ending, ended.get()) == LOUPE_OK;
     if (!is_flushed || !is_ended)
       log(LOUPE_LOG_ERROR,
-          "the visualizer '" + name_ + "' failed at the end: " + (is_flushed ? ended.text() : flushed.text()));
+          "the visualizer '" + name_ + "' failed at the end: " + (is_ended ? flushed.text() : ended.text()));
   }
   node_.reset();
 }
