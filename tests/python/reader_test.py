@@ -112,7 +112,12 @@ class RealRuns(unittest.TestCase):
         self.assertRegex(told.stdout, r"(?s)completed after epoch 6.*findings?:\n    error: .*\n      → ")
         told = module(RUNS / "nothing")
         self.assertEqual(told.returncode, 2)
-        self.assertIn("nothing: error: the record cannot be read", told.stderr)
+        self.assertTrue(told.stderr.startswith(f"{RUNS / 'nothing'}: error: the record cannot be read"), told.stderr)
+
+    def test_a_checkout_has_no_cmake_path(self):
+        told = module("--cmake-path")
+        self.assertEqual((told.returncode, told.stdout), (2, ""))
+        self.assertIn("this package has no CMake files", told.stderr)
 
     @at_night
     def test_runs_the_notebook(self):

@@ -27,6 +27,8 @@ def main(arguments: List[str]) -> int:
     parser.add_argument("--cmake-path", action="store_true", help="print the folder for CMAKE_PREFIX_PATH")
     options = parser.parse_args(arguments)
     if options.cmake_path:
+        if not (FOLDER / "lib" / "cmake" / "loupe").is_dir():
+            parser.error("this package has no CMake files; take the wheel, or the prefix where Loupe is installed")
         print(FOLDER)
         return 0
     if not options.runs or (options.follow and not options.to):
@@ -37,7 +39,8 @@ def main(arguments: List[str]) -> int:
         for path in options.runs:
             print(read(path).summary())
     except RecordError as error:
-        print(f"loupe: error: {error}", file=sys.stderr)
+        # Most errors begin with the place, which is followed by "error:".
+        print(error if ": error: " in str(error) else f"loupe: error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:  # the next call sends the rest
         return 130
