@@ -13,7 +13,7 @@ namespace {
 
 [[noreturn]] void fail_to_open(const std::string& file, const std::string& reason) {
   throw RecordError(file + ": error: the record cannot be read (" + reason +
-                    "); give the path of a file that 'record' wrote");
+                    "); give the folder of a run, or the file that 'record' wrote there");
 }
 
 }  // namespace

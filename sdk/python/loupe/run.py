@@ -226,7 +226,7 @@ class Run:
                 self._read(file, name)
                 self._file = name
         except OSError as error:
-            reason = f"the record cannot be read ({error.strerror}); give the path of a file that 'record' wrote"
+            reason = f"the record cannot be read ({error.strerror}); give the folder of a run, or the file that 'record' wrote there"
             raise RecordError(f"{self.record}: error: {reason}") from error
         except Damage as damage:
             self._forget_epoch()
