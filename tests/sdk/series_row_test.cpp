@@ -165,6 +165,11 @@ TEST_F(SeriesRow, OfAnUnknownNameIsReportedWithAllNames) {
                "there is no series 'skeched', did you mean 'sketched'? There are: folded, sketched, kept");
 }
 
+TEST(UnknownSeries, ThatIsLikeNoOtherIsReportedInSentences) {
+  EXPECT_EQ(detail::unknown_series_text("nope", {"value", "count"}),
+            "there is no series 'nope'. There are: value, count");
+}
+
 TEST_F(SeriesRow, IsSavedAndMerged) {
   push({1, 2, NAN});
   std::string bytes;

@@ -150,7 +150,7 @@ inline std::string unknown_series_text(const std::string& series, const std::vec
   std::string text = "there is no series '" + series + "'";
   if (known.empty()) return text + ", and no other so far";
   const std::string meant = nearest(series, known);
-  if (!meant.empty()) text += ", did you mean '" + meant + "'?";
+  text += meant.empty() ? "." : ", did you mean '" + meant + "'?";
   text += " There are: ";
   for (const std::string& each : known) text += (each == known.front() ? "" : ", ") + each;
   return text;
