@@ -13,7 +13,7 @@
 namespace loupe {
 namespace {
 
-/// Writes its state byte by byte; save_half writes only half of it.
+/// Fails at a sum of 13. Writes its state byte by byte; save_half writes only half of it.
 class Sums : public Preprocessor {
  public:
   Request request() const override {
@@ -22,6 +22,7 @@ class Sums : public Preprocessor {
     return request;
   }
   void process(const Event& event) override {
+    if (event.measurement().sum == 13) throw Error("a sum of 13");
     sum_.push(event.measurement().sum);
     largest_.push(event.measurement().sum);
   }
@@ -122,6 +123,12 @@ TEST(SeriesOfALens, AreReadAsRowsAndEmptyWithoutEvents) {
   EXPECT_EQ(run.tick("count"), 2);
   EXPECT_EQ(run.shown("Sums", "mean", "Sums"), 6);
   EXPECT_FALSE(run.lens().quarantined());
+}
+
+TEST(SeriesOfALens, WhoseOwnPreprocessorFailsAreReportedWithoutAName) {
+  const WithSums run;
+  run.forward({6, 7});
+  EXPECT_SAYS(only(run.stage.take_messages()), "failed at its own preprocessor at forward of 'layer': a sum of 13");
 }
 
 TEST(SeriesOfALens, ThatDoNotExistAreReportedWithThoseThatDo) {

@@ -343,8 +343,7 @@ void GathererNode::process(const Subscriber& subscriber, const loupe_event& even
   if (status == LOUPE_OK && !has_written) return;
   has_blamed_writer_ = has_blamed_writer_ || has_written;
   try {
-    subscriber.guard->fault("its preprocessor '" + subscriber.source->preprocessor + "' at " + tap_name(event.tap) +
-                                " of " + module_.shown_name(),
+    subscriber.guard->fault(subscriber.source->speaker() + " at " + tap_name(event.tap) + " of " + module_.shown_name(),
                             has_written ? wrote : error.text());
   } catch (...) {
     stop_ = std::current_exception();  // C functions of the gatherer may be on the stack

@@ -359,7 +359,7 @@ void LensNode::reset(loupe_source& source) {
     status =
         call_component(guard_.speaker(), error.get(), [&] { return source.table->reset(source.self, error.get()); });
   }
-  if (status != LOUPE_OK) guard_.fault("the reset of its preprocessor '" + source.preprocessor + "'", error.text());
+  if (status != LOUPE_OK) guard_.fault("the reset of " + source.speaker(), error.text());
 }
 
 void LensNode::judge_cost(double wall) {

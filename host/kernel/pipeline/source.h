@@ -157,7 +157,7 @@ struct loupe_tally {
 struct loupe_source {
   loupe::LensGuard* guard = nullptr;
   loupe::ModuleMutex* mutex = nullptr;  // the module's
-  std::string preprocessor;             // its name, for messages
+  std::string preprocessor;             // its name; "its own" if it is the lens's
   loupe::ComponentInstance owned;
   const loupe_preprocessor* table = nullptr;
   void* self = nullptr;
@@ -170,6 +170,7 @@ struct loupe_source {
   bool has_rested = false;                  // it rested since the last tick
   loupe_tally* tally = nullptr;             // the tally of its lens, which adds up usual events
 
+  std::string speaker() const { return is_own ? "its own preprocessor" : "its preprocessor '" + preprocessor + "'"; }
   /// Calls its preprocessor for the lens that reads it, under the module's lock.
   template <class Call>
   auto read(const char* function, Call&& call);
