@@ -48,6 +48,11 @@ TEST(CommandLine, HelpWithACommandPrintsTheHelpOfThatCommand) {
   EXPECT_EQ(unknown.rfind("loupe: error: there is no command 'diagnos'; did you mean 'diagnose'?", 0), 0u) << unknown;
 }
 
+TEST(CommandLine, NewSaysThatAndWhyItCannotCreateAFolder) {
+  EXPECT_EQ(refused("new lens mine --out " + LOUPE_COMMAND + "/mine"),
+            "loupe: error: '" + LOUPE_COMMAND + "/mine' cannot be created: Not a directory; name another with --out\n");
+}
+
 TEST(Tool, IsFoundBesideTheCommandOrInLibexecOrReportedMissing) {
   namespace fs = std::filesystem;
   const fs::path folder = fresh_folder(), command = LOUPE_COMMAND, tool = command.parent_path() / "loupe-check";

@@ -114,7 +114,9 @@ void New::run(std::ostream& out) const {
     if (!fs::is_directory(folder, error) || !fs::is_empty(folder, error))
       throw UsageError("'" + folder.string() + "' already exists and is not changed; name another with --out");
   }
-  fs::create_directories(folder);
+  fs::create_directories(folder, error);
+  if (error)
+    throw UsageError("'" + folder.string() + "' cannot be created: " + error.message() + "; name another with --out");
 
   const std::string source = name_ + (plain_c_ ? ".c" : ".cpp");
   const TemplateWords words = {{"NAME", name_},
