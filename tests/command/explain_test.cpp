@@ -42,6 +42,11 @@ TEST(Explain, SuggestsTheNearestNameForAnUnknownOne) {
   EXPECT_ENDS(explain("'Wieght Norm'"), 2, "'Wieght Norm'; did you mean 'Weight Norm'?\n");
 }
 
+TEST(Explain, NamesTheListForAnUnknownNameThatIsLikeNoOther) {
+  EXPECT_ENDS(explain("frobnicate"), 2,
+              "no plot, rule or line is called 'frobnicate'; `loupe explain` lists all rules and plots\n");
+}
+
 TEST(Explain, ExplainsRulesAndLines) {
   const Finished rule = explain("dead_units");
   EXPECT_EQ(rule.exit_code, 0);

@@ -426,14 +426,14 @@ bool Explain::run(const Catalogue& catalogue, const std::vector<std::string>& pa
   const std::string within = rules_with(tag);
   if (wanted.empty() && !any_given && within.empty()) wanted = explaining(tags, tag);
   if (wanted.empty() && !any_given) {
-    std::vector<std::string> plots, all;
-    for (const TagDescription& each : tags) plots.push_back(each.id);
-    all = plots;
+    std::vector<std::string> all;
+    for (const TagDescription& each : tags) all.push_back(each.id);
     for (const Given& each : given) all.push_back(each.name);
-    // There are too many rules and lines to list.
-    const bool is_near = !nearest(tag, all).empty();
     errors << "loupe: error: no plot, rule or line is called '" << tag << "'"
-           << (within.empty() ? suggestion(tag, is_near ? all : plots) : "; did you mean " + within + "?") << "\n";
+           << (!within.empty()              ? "; did you mean " + within + "?"
+               : !nearest(tag, all).empty() ? suggestion(tag, all)
+                                            : "; `loupe explain` lists all rules and plots")
+           << "\n";
     return false;
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
