@@ -108,7 +108,7 @@ void list_loaded(const std::string& run, std::ostream& out) try {
   std::ifstream stream(file);
   if (!stream) {
     throw UsageError("'" + run + "' does not list its plugins: '" + file.string() +
-                     "', which a run writes at its first tick, is not there");
+                     "', which a run with run.dir writes at its first tick, is not there");
   }
   const auto all = nlohmann::json::parse(stream);
   const auto text = [](const nlohmann::json& of, const char* key) { return of.at(key).get<std::string>(); };
