@@ -326,9 +326,9 @@ std::string Catalogue::hint(Kind kind, const std::string& name) const {
       all.insert(all.end(), each.aliases, each.aliases + count);
     }
     if (const std::string near = suggestion(name, all); near.find("did you mean") != near.npos) return empty + near;
-    // The command never knows linked lenses, and a program knows them only after register_plugin.
+    // The command never knows linked components, and a program knows them only after register_plugin.
     return empty + suggestion(name, known) +
-           "; lenses that are linked into your program are known only there, after register_plugin";
+           "; components that are linked into your program are known only there, after register_plugin";
   }
   std::string places;
   for (const std::string& path : searched_) places += (places.empty() ? "'" : ", '") + path + "'";

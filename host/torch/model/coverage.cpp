@@ -53,7 +53,7 @@ std::string Coverage::share() const {
 std::string Coverage::counts() const {
   std::string text = share();
   if (perhaps_ > 0) text += " (" + std::to_string(perhaps_) + " not certain until the first tick)";
-  if (containers_ > 0) text += ", " + std::to_string(containers_) + " containers looked into";
+  if (containers_ > 0) text += ", containers looked into: " + std::to_string(containers_);
   return text;
 }
 
