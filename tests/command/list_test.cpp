@@ -147,10 +147,9 @@ TEST(List, TellsWhatARunLoaded) {
   const auto folder = fresh_folder();
   std::ofstream(folder / "record.jsonl") << "{}\n";
   const auto list = [&](const std::string& path) { return run(LOUPE_COMMAND + " list --loaded " + path, folder); };
-  EXPECT_EQ(
-      list("record.jsonl").output,
-      "loupe: error: 'record.jsonl' does not list its plugins: '.loupe.loaded.json', which a run writes at its first "
-      "tick, is not there\n");
+  EXPECT_EQ(list("record.jsonl").output,
+            "loupe: error: 'record.jsonl' does not list its plugins: '.loupe.loaded.json', which a run with run.dir "
+            "writes at its first tick, is not there\n");
   std::ofstream(folder / ".loupe.loaded.json") << R"({"loupe_version": "1.2.3", "abi": "1.1", "plugins": [
       {"file": "/p/mine.so", "name": "mine", "version": "7", "abi": "1.0", "more": 1, "drafts": ["loupe.x/draft-1"],
        "components": [{"kind": "lens", "name": "a"}, {"kind": "visualizer", "name": "b"}]},

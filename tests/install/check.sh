@@ -164,7 +164,7 @@ new_overwrites_nothing() {
 
 new_tells_of_a_name_that_is_taken() {
   "$prefix/bin/loupe" new lens health >log
-  grep -q "there is a lens 'health' already" log || fail "it does not say that the name is taken: $(cat log)"
+  grep -q "a lens 'health' exists already" log || fail "it does not say that the name is taken: $(cat log)"
   "$prefix/bin/loupe" new visualizer health --out other_kind >log
   if grep -q "already" log; then fail "a visualizer may have a lens's name: $(cat log)"; fi
 }

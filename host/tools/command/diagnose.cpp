@@ -224,7 +224,7 @@ void tell(const Diagnosis& diagnosis, std::ostream& out) {
   } else if (diagnosis.summary.findings().empty()) {
     constexpr int first_format_with_findings = 3;
     const bool none = diagnosis.summary.run().format >= first_format_with_findings;
-    out << (none ? "  no findings\n" : "  no findings: this record is older than findings are\n");
+    out << (none ? "  no findings\n" : "  no findings: this record was written before Loupe had findings\n");
   }
   if (!diagnosis.unobserved.empty() && (!health.empty() || diagnosis.summary.findings().empty()))
     out << "  " << printable_line(diagnosis.unobserved) << "\n";
