@@ -202,7 +202,7 @@ TEST(Health, NamesTheLayerThatMadeTheFirstNaN) {
   const Net::Step step{.bad_output = Values(batch * width, nan)};
   net.step(step);
   EXPECT_EQ(net.found(), Names{"non_finite fc2"});
-  EXPECT_NE(net.bench().findings().at(0).message.find("made it"), std::string::npos);
+  EXPECT_NE(net.bench().findings().at(0).message.find("made the first NaN"), std::string::npos);
   net.step(step);
   net.bench().tick();
   EXPECT_EQ(net.found().size(), 1) << "only the first finding";

@@ -331,7 +331,7 @@ TEST(UnregisteredModules, AreCountedAndLoggedOnceAlthoughOtherModelsComeAndGo) {
   for (const loupe::Finding& each : inspector.findings()) {
     if (each.rule == "unregistered_module") last = each.message;
   }
-  EXPECT_EQ(last.rfind("2 modules of type Linear run ('first:Linear', 'first:Linear#2')", 0), 0U) << last;
+  EXPECT_EQ(last.rfind("2 modules of type Linear run (", 0), 0U) << last;
 }
 
 /// Two models of one class, whose layers run in the same code. Only one is attached.
