@@ -11,7 +11,7 @@
 #              |                     | Python's reader with pandas and mypy, TensorBoard and trackers by pip, every new plugin,
 #              |                     | every way to build Loupe in a project, each header compiled by the other compiler,
 #              |                     | benchmarks, and the rehearsal of the checks on a GPU
-# zoo          | not measured        | the zoo with five seeds
+# zoo          | 6, and the build    | the zoo with five seeds
 # long         | 1, and the build    | runs of 20,000 epochs and of 300 models
 # kills        | 4, and the build    | 100 trainers killed at any moment
 # ranks        | not measured        | 100 runs of four processes killed at any moment

@@ -58,7 +58,8 @@ void expect_unchanged(const Both& both) {
   EXPECT_EQ(both.alone.exit_code, both.watched.exit_code) << both.messages;
 }
 
-/// An option for tests that count epochs. With a budget, a slow machine may show several epochs at a time.
+/// An option for tests that count epochs or layers. With a budget, a slow machine may show several epochs at a time,
+/// and measure the steps of some models only.
 constexpr const char* every_step = "--every-step";
 
 /// Runs a trainer of this shape, and expects that `loupe run` changes none of its results.
@@ -347,7 +348,7 @@ TEST(Run, SaysAtTheEndWhatItDidNotObserve) {
 }
 
 TEST(Run, SeesEveryThreadTrain) {
-  const Both both = run_trainer("threads");
+  const Both both = run_trainer("threads", every_step);
   EXPECT_EQ(both.recorded().layers(weight_norms).size(), 16u) << both.messages;
 }
 
