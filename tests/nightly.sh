@@ -24,7 +24,7 @@
 # older        | not measured        | today's plugins in earlier hosts
 # libtorch     | not measured        | a LibTorch between the oldest and the newest
 # debian13     | not measured        | the tests in a bare Debian 13
-# demo         | not measured        | the commands of README.md, in an empty folder
+# demo         | 9 in a bare Debian  | the commands of README.md, in an empty folder
 # packages     | not measured        | Debian packages on Debian 12 and 13, as root
 # arm64        | not measured        | the tests on AArch64, emulated
 # instructions | not measured        | the instructions that watching adds, compared with the last release
