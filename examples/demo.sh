@@ -51,6 +51,6 @@ Done. The results:
   loupe-runs/digits_plain/   the results of the trainer without Loupe
   $build/bin/loupe view runs loupe-runs
                              serves all of these to your browser, and updates running ones
-  $build/bin/loupe list      lists the lenses and visualizers for a configuration
+  $build/bin/loupe list       lists the lenses and visualizers for a configuration
   examples/digits/main.cpp   the trainer, with three lines for Loupe
 END
