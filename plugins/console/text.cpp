@@ -74,7 +74,7 @@ std::string joined(const std::vector<Glyph>& text) {
   return whole;
 }
 
-// Shortens a longer text to `width` columns, of which at most `head` come from its beginning.
+// Shortens text to `width` columns. Keeps at most `head` columns of its beginning, and fills the rest from its end.
 std::string cut(const std::vector<Glyph>& text, std::size_t head, std::size_t width) {
   std::string shown;
   std::size_t taken = 1;  // the ellipsis

@@ -19,8 +19,8 @@ class Pace {
     if (due) waited_ = 0;
     return due;
   }
-  /// Called for an error between two ticks, of which there may be thousands. The first few are written at once, later
-  /// ones only if writing is cheap.
+  /// Whether to write an error between two ticks now. Thousands may come: writes the first few at once, later ones only
+  /// if writing is cheap.
   bool is_due_early(double seconds) { return (bytes_ < SMALL && early_++ < MOST_EARLY) || is_cheap(seconds); }
   /// Whether writing takes at most a twentieth of the time. @param seconds since the last write ended
   bool is_cheap(double seconds) const { return seconds >= 19 * cost_; }

@@ -107,7 +107,7 @@ class Ranks : public Lens {
     if (step.optimizer->group_count > 0)
       model->learning_rate = learning_rate_of(*step.optimizer->groups[0]).value_or(NAN);
     model->optimizer_states.stepped(host_, step.optimizer->id, model->tensors, model->prints);
-    // Choose steps that are the same in each rank, independent of which steps its host measures.
+    // Choose the same steps in all ranks: each host measures different ones.
     constexpr uint64_t first_steps = 3;
     if (position > 0 && number > first_steps) return;
     Replica::Gradients gradients;

@@ -291,7 +291,7 @@ class MakerSearch {
     return maker;
   }
 
-  /// The functions near a loss that may make a NaN or Inf, for a graph of which only the names are left.
+  /// Finds the functions near a loss that may make a NaN or Inf, if the graph has kept only their names.
   static std::optional<Maker> by_names(const NodeHandle& node) {
     constexpr std::size_t nearest = 24, shown = 3;
     std::vector<std::string> names;

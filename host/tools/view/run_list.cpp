@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 using replay::FindingHistory;
 using replay::RunSummary;
 
-// Limits of what people read in a row of a list, or compare runs by.
+// Shows no more losses and settings than this: people read no more in a row, and compare runs by fewer.
 constexpr std::size_t most_losses = 6, most_settings = 100;
 constexpr const char* of_optimizer = " optimizer";
 // If there are more models of a kind than this, their settings are shown as one.

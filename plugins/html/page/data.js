@@ -115,7 +115,7 @@ function joinedLayer(name, layers, {shownAs, epochs: {length}}, {type}) {
 // A run that trains writes its report at every tick, or now and then if the report is large.
 const FEWEST_SILENT_SECONDS = 120, SILENT_TICKS = 20;
 
-/** Whether the last tick of a running run is so old that the process may be dead: then its report says "running" forever. */
+/** Whether the process of a running run may be dead, because its last tick is old. Nobody updates such a report. */
 function isSilent({state, lastTick, seconds}) {
   // The server of `loupe view` sees whether the process lives.
   const isKnown = new URLSearchParams(location.search).has("run");

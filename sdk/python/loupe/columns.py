@@ -180,7 +180,7 @@ def _doubles(numbers: Iterable[float]) -> array.array[float]:
 
 
 def _floats(texts: Tuple[bytes, ...]) -> array.array[float]:
-    """The numbers of a column; "" means that there is none, and NaN and infinities are in quotes."""
+    """Read the numbers of a column. "" stands for a missing number; NaN and infinities are in quotes."""
     try:
         return _doubles([float(each) if each else math.nan for each in texts] if b"" in texts else map(float, texts))
     except ValueError:

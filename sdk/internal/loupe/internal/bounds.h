@@ -1,6 +1,6 @@
 #pragma once
 
-// Private to the host and the plugins of the same build: limits of what Loupe's files may contain.
+// Limits of the numbers in Loupe's files. Only the host and the plugins of the same build include this.
 
 #include <loupe/error.h>
 
