@@ -194,10 +194,12 @@ TEST_F(DisplayTest, AVisualizerThatCannotBeginBeginsAtALaterTick) {
   EXPECT_EQ(notes[2], "a begin_tick 3");
 }
 
-TEST_F(DisplayTest, AVisualizerThatNeverBeganIsNotEnded) {
+TEST_F(DisplayTest, AVisualizerThatNeverBeganIsReportedAndNotEnded) {
   stage_.fail("a begin r");
   tick(1);
+  stage_.take_messages();
   display_.end(ending);
+  EXPECT_SAYS(only(stage_.take_messages()), "the visualizer 'probe_visualizer' could not begin, so it shows nothing");
   EXPECT_EQ(stage_.take_notes("a end").size(), 0u);
   EXPECT_EQ(stage_.take_notes("b end").size(), 2u);  // end_tick and end
 }

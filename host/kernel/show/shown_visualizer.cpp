@@ -152,6 +152,8 @@ void ShownVisualizer::end(const loupe_ending& ending) {
     if (!is_flushed || !is_ended)
       log(LOUPE_LOG_ERROR,
           "the visualizer '" + name_ + "' failed at the end: " + (is_ended ? flushed.text() : ended.text()));
+  } else if (failed_ > 0) {
+    log(LOUPE_LOG_ERROR, "the visualizer '" + name_ + "' could not begin, so it shows nothing of this run (see above)");
   }
   node_.reset();
 }
