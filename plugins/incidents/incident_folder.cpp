@@ -74,7 +74,7 @@ double plain(float value) {
 
 Json line_of(const std::string& stream, const StepNumbers& step) {
   Json line = {{"stream", stream},
-               {"step", step.step},
+               {"step", step.step + 1},  // an event has the number of steps before it; findings count from 1
                {"events", step.last_number - step.first_number + 1},
                {"training", (step.flags & LOUPE_EVENT_TRAINING) != 0}};
   return line;

@@ -127,7 +127,8 @@ class Incidents : public Lens {
         const std::string model = text_of(optimizer.model_name);
         known->second.name = model + (model.empty() ? "" : " ") + optimizer.type + " group " + std::to_string(i);
       }
-      known->second.steps.add(event_of(LOUPE_TAP_OPTIMIZER_STEP, 0, step.at.step),
+      const uint64_t steps_before = std::max<uint64_t>(step.at.step, 1) - 1;
+      known->second.steps.add(event_of(LOUPE_TAP_OPTIMIZER_STEP, 0, steps_before),
                               learning_rate_of(*optimizer.groups[i]).value_or(NAN));
     }
   }

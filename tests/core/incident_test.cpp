@@ -37,8 +37,8 @@ TEST(Incident, HoldsTheLastStepsOfAStreamTheFindingsAndTheConfiguration) {
     (line["stream"] == "train_loss" ? losses : forwards).push_back(line);
   ASSERT_EQ(forwards.size(), 64u);
   EXPECT_EQ(forwards.front()["stream"], "conv probe_forward");
-  EXPECT_EQ(forwards.front()["step"], 36);
-  EXPECT_EQ(forwards.back()["step"], 99);
+  EXPECT_EQ(forwards.front()["step"], 37);
+  EXPECT_EQ(forwards.back()["step"], 100);  // as the incident's own number
   EXPECT_EQ(forwards.back()["mean"], 99.0);
   EXPECT_EQ(forwards.back()["training"], true);
   ASSERT_EQ(losses.size(), 64u);
