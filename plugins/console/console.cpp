@@ -107,6 +107,7 @@ class Console : public Visualizer {
     if (!has_ticked_) first_epoch_ = epoch_;
     has_ticked_ = true;
     is_whole_ = (tick.flags & LOUPE_TICK_INCOMPLETE) == 0;
+    is_cut_short_ = !is_whole_ && tick.steps > 0;
     is_past_ = tick.at.time > 0 && tick.at.time < start_time_;
     pace_.take(tick);
     in_tick_ = true;
@@ -182,7 +183,7 @@ class Console : public Visualizer {
   void tell_tick() {
     const Layout layout = this->layout();
     const std::string several = since_epoch_ < epoch_ ? "s " + number_text(since_epoch_) + "-" : " ";
-    const std::string epoch = "epoch" + several + number_text(epoch_) + of_all_;
+    const std::string epoch = "epoch" + several + number_text(epoch_) + of_all_ + (is_cut_short_ ? ", cut short" : "");
     const std::string news = findings_.news(epoch_, layout, detail_ == Detail::all);
     std::string text;
     if (detail_ == Detail::all) {
@@ -288,9 +289,10 @@ class Console : public Visualizer {
   double start_time_ = 0;  // of a resumed run: earlier ticks come from its past
   bool looks_for_findings_ = false;
   bool in_tick_ = false, is_past_ = false, ended_ = false;
-  bool has_ticked_ = false;  // also in the past of a resumed run
-  bool is_shown_ = true;     // whether the last tick was shown
-  bool is_whole_ = true;     // whether the epoch was not cut short
+  bool has_ticked_ = false;    // also in the past of a resumed run
+  bool is_shown_ = true;       // whether the last tick was shown
+  bool is_whole_ = true;       // whether the tick ended an epoch
+  bool is_cut_short_ = false;  // an epoch that began did not end; false for a test after the last epoch
 };
 
 }  // namespace

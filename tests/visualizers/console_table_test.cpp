@@ -228,6 +228,22 @@ TEST(Console, DrawsTheLastEpochsInTheirOwnScale) {
   EXPECT_EQ(last_row(printed(ticks(LOUPE_SCALE_NUMERICAL, true), {{"history", 0}})), "  l          1");
 }
 
+TEST(Console, MarksAnEpochThatWasCutShort) {
+  const auto ticks = [](Driver& console) {
+    console.set_pace(10, 1);
+    for (const uint32_t flags : {uint32_t{0}, uint32_t{LOUPE_TICK_INCOMPLETE}}) {
+      console.begin_tick(flags == 0 ? 1 : 2, flags);
+      console.value("T", "l", "mean", 1);
+      console.end_tick();
+    }
+  };
+  for (const char* detail : {"all", "lines"}) {
+    const std::string text = printed(ticks, {{"detail", detail}});
+    EXPECT_TRUE(holds(text, "epoch 2, cut short")) << text;
+    EXPECT_FALSE(holds(text, "epoch 1, cut short")) << text;
+  }
+}
+
 TEST(Console, ShowsChosenTagsOnly) {
   const auto tick = [](Driver& console) {
     console.begin_tick(1);

@@ -126,10 +126,12 @@ class Driver {
   }
   /// The time of epoch 0; the default is in 2024.
   void set_start(double unix_seconds) { start_ = unix_seconds; }
-  std::string begin_tick(double epoch) {
+  /// @param flags  LOUPE_TICK_INCOMPLETE
+  std::string begin_tick(double epoch, uint32_t flags = 0) {
     const auto ticks = static_cast<double>(++ticks_ - paced_from_);
     const loupe_tick tick{.struct_size = sizeof(loupe_tick),
                           .reason = LOUPE_TICK_EPOCH,
+                          .flags = flags,
                           .number = ticks_ - 1,
                           .at = {.step = steps_ * (ticks_ - paced_from_),
                                  .epoch = epoch,
