@@ -236,6 +236,23 @@ TEST(Sharing, AnotherLensWithMorePassesDoesNotChangeComparisons) {
   }
 }
 
+TEST(Sharing, SparseEventsAreComparedWithNone) {
+  Layered it(
+      "lenses:\n  - probe_lens: {measures: [previous, change]}\n"
+      "  - {probe: {id: other, measures: sums, sparse: true}, as: other}\n");
+  it.forward({1, 0});
+  EXPECT_EQ(measurements_seen(it.stage).size(), 1u);
+  it.forward({50, 50}, training_pass | LOUPE_EVENT_SPARSE);
+  it.forward({2, 0});
+  it.tick();
+  EXPECT_EQ(it.shown("conv", "dot_previous", "Probe"), 0);
+  EXPECT_EQ(it.shown("conv", "change", "Probe"), 0);
+  EXPECT_EQ(it.shown("conv", "sum count", "Probe (other)"), 3);
+  it.forward({3, 4});
+  it.tick();
+  EXPECT_EQ(it.shown("conv", "dot_previous", "Probe"), 6);
+}
+
 TEST(Sharing, EachPreprocessorGetsItsRequestedPasses) {
   Layered it("lenses:\n  - probe_lens: {passes: training}\n  - {probe: {id: other, passes: evaluation}, as: other}\n");
   it.forward({1});

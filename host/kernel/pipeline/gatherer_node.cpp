@@ -48,8 +48,7 @@ void set_device_measurer_factory(DeviceMeasurerFactory factory) {
 }
 
 bool MeasureGroup::sees_the_same(const loupe_request& wanted, const LensGuard& guard) const {
-  constexpr uint32_t of_events = LOUPE_REQUEST_PASS_BY_GRADIENT | LOUPE_REQUEST_SPARSE;
-  return request_.passes == wanted.passes && ((request_.flags ^ wanted.flags) & of_events) == 0 &&
+  return request_.passes == wanted.passes && ((request_.flags ^ wanted.flags) & LOUPE_REQUEST_PASS_BY_GRADIENT) == 0 &&
          every_ == guard.every();
 }
 
@@ -286,6 +285,7 @@ void GathererNode::hand_on(loupe_event& event, ForwardTensors* tensors) {
           event.measurement = &measurement;
         }
         groups_[measured].tell(event);
+        if ((event.flags & LOUPE_EVENT_SPARSE) != 0) groups_[measured].begin_anew();  // not all sources see it
         if (stands_for != 0) measuring = (steady_time() - start) / accepting(measured, event.flags, place);
       }
       event.measurement = on_device ? nullptr : &measurement;
