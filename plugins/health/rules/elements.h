@@ -201,7 +201,12 @@ class Elements : public loupe::Elements {
 class HashedRows {
  public:
   explicit HashedRows(const Elements& input, int64_t most_rows = 256)
-      : input_(input), columns_(input.count() / input.size(0)), rows_(std::min(most_rows, input.size(0))) {}
+      : input_(input),
+        columns_(input.count() / input.size(0)),
+        rows_(std::min(most_rows, input.size(0))),
+        few_(std::min(columns_, most_few)) {
+    for (int64_t i = 0; i < few_; ++i) few_places_[static_cast<std::size_t>(i)] = scattered_place(i, few_, columns_);
+  }
 
   static bool fits(const Elements& input, int64_t fewest_columns = 8) {
     return input.readable() && input.floating() && input.dim() >= 2 && input.size(0) > 1 &&
@@ -210,36 +215,39 @@ class HashedRows {
   int64_t rows() const { return rows_; }
   /// 0 for a row of whole numbers, which may repeat.
   uint64_t quick(int64_t row) const {
-    bool is_discrete = true;
-    const uint64_t hash = hash_of(row, few, [&](int64_t place) {
-      const double value = input_.at(place);
-      is_discrete = is_discrete && value == std::floor(value);
+    const auto place = [&](int64_t i) { return row * columns_ + few_places_[static_cast<std::size_t>(i)]; };
+    const bool is_discrete = input_.read_by([&](const auto& at) {
+      for (int64_t i = 0; i < few_; ++i)
+        if (const double value = at(place(i)); value != std::floor(value)) return false;
+      return true;
     });
-    return is_discrete ? 0 : std::max<uint64_t>(hash, 1);
+    return is_discrete ? 0 : std::max<uint64_t>(hash_of(few_, place), 1);
   }
   uint64_t whole(int64_t row) const {
-    return hash_of(row, many, [](int64_t) {});
+    const int64_t count = std::min(columns_, most_many);
+    return hash_of(count, [&](int64_t i) {
+      return row * columns_ + (count == columns_ ? i : scattered_place(i, count, columns_));
+    });
   }
 
  private:
-  static constexpr int64_t few = 16, many = 256;
+  static constexpr int64_t most_few = 16, most_many = 256;
 
-  template <class See>
-  uint64_t hash_of(int64_t row, int64_t most, See&& see) const {
-    const int64_t count = std::min(columns_, most);
-    uint64_t hash = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t place = row * columns_ + (count == columns_ ? i : scattered_place(i, count, columns_));
-      see(place);
-      hash = mixed(hash, input_.bits(place));
-    }
-    // The order of the hashes decides which rows are kept, so all bits must be mixed.
-    hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93;
-    return hash ^ hash >> 32;
+  template <class Place>
+  uint64_t hash_of(int64_t count, const Place& place) const {
+    return input_.read_bits_by([&](const auto& bits) {
+      uint64_t hash = 0;
+      for (int64_t i = 0; i < count; ++i) hash = mixed(hash, bits(place(i)));
+      // The order of the hashes decides which rows are kept, so all bits must be mixed.
+      hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93;
+      return hash ^ hash >> 32;
+    });
   }
 
   const Elements& input_;
   int64_t columns_, rows_;
+  int64_t few_;                                    // elements that a quick look at a row reads
+  std::array<int64_t, most_few> few_places_ = {};  // their columns
 };
 
 }  // namespace loupe::health
