@@ -57,8 +57,9 @@ class TapGatherer : public Gatherer {
   static constexpr Row row = rows[place];
   static constexpr const char *name = row.name, *help = row.help;
   static std::vector<Option> options() {
-    if (row.which == nullptr) return {};
-    return {{row.which, 0, std::string("which ") + row.which + ", from 0, of a module with several", 0, 1e6}};
+    if constexpr (row.which != nullptr)
+      return {{row.which, 0, std::string("which ") + row.which + ", from 0, of a module with several", 0, 1e6}};
+    return {};
   }
   explicit TapGatherer(const Options& options) {
     if (row.which != nullptr) index_ = options.get<uint32_t>(row.which);

@@ -25,8 +25,7 @@ class StepTime : public Lens {
       "what a step's time is spent on, and in which layers; one step in 17 is timed, in long epochs one in 101";
   static std::vector<const char*> gives() {
     return {
-        "Step Time: what a step takes, in parts that add up: waiting for data, forward, loss and backward, the "
-        "optimizer, other",
+        "Step Time: a step's time in parts that add up: waiting for data, forward, loss and backward, optimizer, other",
         "Loupe Time: what Loupe takes of a step that is measured",
         "Layer Time: what each layer takes in a step, forward and backward, without the layers inside it",
         "Layer Time Share: each layer's share of that",

@@ -139,7 +139,7 @@ class Recorder::Impl {
     const auto has = [](const auto& list, const auto& value) {
       return std::find(list.begin(), list.end(), value) != list.end();
     };
-    const std::string type = module.name();
+    const std::string& type = module.name();
     return (which.indices.empty() || has(which.indices, index)) &&
            (which.types.empty() || has(which.types, type) || has(which.types, short_type(type)));
   }

@@ -39,7 +39,8 @@ std::vector<const void*> parts_of(const torch::nn::Module& module) {
 
 bool is_of(const torch::nn::Module& module, const std::vector<std::string>& types) {
   if (types.empty()) return true;
-  const std::string full = module.name(), type = short_type(full);
+  const std::string& full = module.name();
+  const std::string type = short_type(full);
   return std::any_of(types.begin(), types.end(),
                      [&](const std::string& wanted) { return fits_glob(wanted, type) || fits_glob(wanted, full); });
 }

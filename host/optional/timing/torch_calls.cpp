@@ -235,7 +235,7 @@ void listen(at::RecordFunctionCallback callback, bool on) {
     if (each.callback_.start() == callback.start()) found = each.handle_;
   }
   const bool is_on = found != at::INVALID_CALLBACK_HANDLE;
-  if (on && !is_on) at::addThreadLocalCallback(std::move(callback));
+  if (on && !is_on) at::addThreadLocalCallback(callback);
   if (!on && is_on) at::removeCallback(found);
 }
 
