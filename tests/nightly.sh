@@ -2,12 +2,12 @@
 # Runs the tests that take too long for every change.
 #   tests/nightly.sh [PART...]      (default: all parts)
 #
-# Each part, the minutes that it takes including its build, and its content:
+# Each part, the minutes that it takes on two cores beside other work, with its build, and its content:
 #
 # part         | minutes             | content
 # addresses    | not measured        | all tests by day under AddressSanitizer and UndefinedBehaviorSanitizer
 # threads      | not measured        | the tests of threads and ranks under ThreadSanitizer, ten times
-# slow         | not measured        | the tests with the label `nightly`: all browser tests (report_browser, view_browser),
+# slow         | 18                  | the tests with the label `nightly`: all browser tests (report_browser, view_browser),
 #              |                     | Python's reader with pandas and mypy, TensorBoard and trackers by pip, every new plugin,
 #              |                     | every way to build Loupe in a project, each header compiled by the other compiler,
 #              |                     | benchmarks, and the rehearsal of the checks on a GPU
@@ -18,16 +18,16 @@
 # fuzz         | 60, and the build   | six targets of fuzzing, ten minutes each
 # tidy         | not measured        | clang-tidy
 # plain        | not measured        | every build type with both compilers, each source compiled separately
-# parts        | not measured        | Loupe as a part of other projects, built as a whole in C++17 and C++20
-# frozen       | 8 beside other work | the frozen files of 1.0, rebuilt bit by bit, and mistakes that a maintainer might make,
+# parts        | 27                  | Loupe as a part of other projects, built as a whole in C++17 and C++20
+# frozen       | 3, and the build    | the frozen files of 1.0, rebuilt bit by bit, and mistakes that a maintainer might make,
 #              |                     | each found by a test
-# older        | not measured        | today's plugins in earlier hosts
-# libtorch     | not measured        | a LibTorch between the oldest and the newest
-# debian13     | not measured        | the tests in a bare Debian 13
+# older        | 13                  | today's plugins in earlier hosts
+# libtorch     | 17                  | a LibTorch between the oldest and the newest
+# debian13     | 16                  | the tests in a bare Debian 13
 # demo         | 9 in a bare Debian  | the commands of README.md, in an empty folder
 # packages     | not measured        | Debian packages on Debian 12 and 13, as root
 # arm64        | not measured        | the tests on AArch64, emulated
-# instructions | not measured        | the instructions that watching adds, compared with the last release
+# instructions | 18                  | the instructions that watching adds, compared with the last release
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 source "$root/tests/bare.sh"

@@ -133,7 +133,9 @@ std::string Headlines::last_losses(double epoch) const {
   std::string text;
   for (const Number& each : numbers_) {
     if (!each.is_loss) continue;
-    const std::string last = short_number(each.last), best = std::isnan(each.best) ? last : short_number(each.best);
+    // The last value of an epoch that was cut short may be the lowest, but is not compared with those of whole ones.
+    const bool has_better = !std::isnan(each.best) && !(each.last <= each.best);
+    const std::string last = short_number(each.last), best = has_better ? short_number(each.best) : last;
     text += (text.empty() ? "last: " : ", ") + each.name + " " + last;
     if (each.epoch != epoch) text += " in epoch " + number_text(each.epoch);
     if (best != last) text += " (best " + best + " in epoch " + number_text(each.best_epoch) + ")";

@@ -285,6 +285,19 @@ void train(Driver& console, int epochs) {
   }
 }
 
+TEST(Console, CallsNoLossTheBestThatIsWorseThanTheLastOfAnEpochThatWasCutShort) {
+  const std::string text = printed([](Driver& console) {
+    console.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
+    for (const uint32_t flags : {uint32_t{0}, uint32_t{LOUPE_TICK_INCOMPLETE}}) {
+      console.begin_tick(flags == 0 ? 1 : 2, flags);
+      console.value("Loss", "Loss", "train_loss mean", flags == 0 ? 3 : 1);
+      console.end_tick();
+    }
+    console.end();
+  });
+  EXPECT_TRUE(holds(text, "\nlast: train_loss 1\n")) << text;
+}
+
 TEST(Console, EndsWithTheLastValueOfEachLossAndTheBestIfItDiffers) {
   const std::string text = printed([](Driver& console) {
     train(console, 3);
