@@ -225,24 +225,28 @@ TEST_P(RanksWithAFullDisk, TrainOnAndRankZeroNamesTheOneWhoseRecordIsMissing) {
   std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: {store: \"file://" << (folder / "meeting").string()
                                          << "\"}\nrun: {name: mine, dir: mine}\nrun_program: {epoch: 5 steps}\n"
                                             "lenses: [output_norm, histograms]\nvisualizers: [console, record, html]\n";
+  // A fault is sent with the next tick, so no rank begins its last epoch before rank 1 has failed.
+  const std::string failed = (folder / "failed").string();
+  const std::string see =
+      "timeout 60 sh -c 'until grep -q failed out-1; do sleep 0.01; done; touch failed' 2>/dev/null";
   // Rank 1 has its folder on a separate disk, as on another machine.
-  const auto rank = [](int number) {
+  const auto rank = [&failed](int number) {
     const std::string out = "out-" + std::to_string(number);
     return "MASTER_ADDR=127.0.0.1 MASTER_PORT=1 RANK=" + std::to_string(number) + " WORLD_SIZE=3 timeout 60 " +
-           loupe_run + "--config ../monitor.yaml -- " + LOUPE_TRAINERS + " mlp > ../" + out +
+           loupe_run + "--config ../monitor.yaml -- " + LOUPE_TRAINERS + " waits " + failed + " > ../" + out +
            " 2>&1; echo $? > ../code-" + std::to_string(number);
   };
   fs::create_directories(folder / "big");
   fs::create_directories(folder / "full");
   const std::string pages = std::to_string(1 + GetParam());
-  run("(cd big && { " + rank(0) + "; }) & (cd big && { " + rank(2) + "; }) & " + unshared +
+  run("{ " + see + "; } & (cd big && { " + rank(0) + "; }) & (cd big && { " + rank(2) + "; }) & " + unshared +
           "sh -c 'mount -t tmpfs -o size=$((" + pages +
           " * $(getconf PAGESIZE))) tmpfs full && cd full && head -c 1 /dev/zero > other && { " + rank(1) +
           "; }; find mine -type f -size +0 > ../kept' & wait",
       folder);
 
   const std::string shown = text_of(folder / "out-0"), told = text_of(folder / "out-1");
-  const std::string plain = run(LOUPE_TRAINERS + " mlp", folder).output;
+  const std::string plain = run(LOUPE_TRAINERS + " waits " + failed, folder).output;
   for (int number = 0; number < 3; ++number)
     EXPECT_EQ(text_of(folder / ("code-" + std::to_string(number))), "0\n") << number << shown << told;
   EXPECT_EQ(text_of(folder / "out-2"), plain);

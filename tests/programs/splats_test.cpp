@@ -45,8 +45,9 @@ TEST_P(Splats, StayOneModelWithAnUnchangedNameForEachTensorAndACurveOfTheirNumbe
   EXPECT_EQ(recorded.values["Learning Rate"]["Learning Rate"].size(), 4U) << "no rates of destroyed optimizers";
   auto& rows = recorded.values["Metrics"]["Metrics"]["rows of Nx2 mean"];
   ASSERT_FALSE(rows.empty()) << messages;
-  EXPECT_LT(rows.begin()->second, 100);
-  EXPECT_EQ(rows.rbegin()->second, 100);
+  // There are 100 in the last epoch; the last shown epochs may be several.
+  EXPECT_LT(rows.begin()->second, rows.rbegin()->second);
+  EXPECT_LE(rows.rbegin()->second, 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Splats, testing::Values("group", "each", "again"),

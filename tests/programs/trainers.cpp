@@ -107,6 +107,16 @@ void mlp(int steps) {
   print_sum(net->parameters());
 }
 
+/// Trains as mlp(20) does, and waits for a file before its last 5 steps.
+void waits(const char* file) {
+  Net net;
+  torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.05).momentum(0.5));
+  train(net, optimizer, 15);
+  for (int i = 0; i < 30'000 && ::access(file, F_OK) != 0; ++i) ::usleep(1000);
+  train(net, optimizer, 5);
+  print_sum(net->parameters());
+}
+
 void epochs() {
   Net net;
   torch::optim::Adam optimizer(net->parameters(), torch::optim::AdamOptions(0.01));
@@ -759,6 +769,7 @@ int main(int count, char** arguments) {
   const std::string shape = count > 1 ? arguments[1] : "mlp";
   if (shape == "mlp") mlp(20);
   if (shape == "once") mlp(1);
+  if (shape == "waits") waits(arguments[2]);
   if (shape == "epochs") epochs();
   if (shape == "loader") loader();
   if (shape == "bare") bare();
