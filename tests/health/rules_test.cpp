@@ -162,6 +162,16 @@ TEST(UnchangedParameter, IsExplainedByASilentLayerAfterIt) {
   EXPECT_EQ(active.rfind("check that the loss uses its output", 0), 0U) << active;
 }
 
+TEST(UnchangedParameter, IsNotReportedIfItsGradientIsResetBeforeEachStep) {
+  for (const uint64_t seen : {0, 13}) {
+    ThreeLayers net;
+    for (ParameterState& each : net.model.parameters) each.steps = each.steps_with_gradient = 13;
+    net.model.parameters.back().steps_with_gradient = 0;
+    net.model.parameters.back().seen_gradients = seen;
+    EXPECT_EQ(net.is_told("unchanged_parameter", When::tick), seen == 0);
+  }
+}
+
 /// The message about a training loss with these means, one for each epoch.
 std::string message_about(const char* rule, const std::vector<double>& means) {
   Losses losses;
