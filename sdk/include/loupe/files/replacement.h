@@ -70,14 +70,14 @@ class NewFile {
   /// The file stays locked while this process lives, for remove_left_behind: another thread or process may call that
   /// before the lock, and remove the file.
   void create() {
-    constexpr int tries = 10;  // some file systems do not count links
+    constexpr int tries = 1000;  // each is as likely to fail if a thread cleans up all the time
     for (int i = 0;; ++i) {
       name_ = "." + target_.string() + "." + std::to_string(detail::random_number()) + ".tmp";
       output_.emplace(folder_, name_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
       while (::flock(output_->get(), LOCK_EX) != 0 && errno == EINTR) {
       }
-      if (output_->status().st_nlink > 0 || i + 1 == tries) return;
-      remove();
+      struct stat there {};
+      if (::fstatat(folder_.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 || i + 1 == tries) return;
     }
   }
   static bool is_name_of_one(const std::string& file, const std::string& target) {
