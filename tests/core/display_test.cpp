@@ -497,8 +497,11 @@ TEST_F(DisplayTest, ASlowVisualizerDelaysNoOtherAndMissesNothing) {
   for (int epoch = 1; epoch <= 40; ++epoch) tick(epoch);
   display_.progress(some_progress);
   while (shown < 41) std::this_thread::yield();  // the test hangs here if "b" blocked "a"
-  display_.progress(some_progress);              // the progress for "b" is still queued
-  while (shown < 42) std::this_thread::yield();
+  // The progress for "b" is still queued. Tell it repeatedly, as "a" may not yet have left its first one.
+  while (shown < 42) {
+    display_.progress(some_progress);
+    std::this_thread::yield();
+  }
   gate.open();
   display_.wait();
   EXPECT_EQ(stage_.take_notes("b end_tick").size(), 40u);
