@@ -52,7 +52,8 @@ bool MeasureGroup::sees_the_same(const loupe_request& wanted, const LensGuard& g
          every_ == guard.every();
 }
 
-/// Sources that compare an event with the previous one must see the same events.
+/// Sources that compare an event with the previous one must see the same events, except for sparse ones: those are
+/// compared with none.
 bool MeasureGroup::accepts(const loupe_request& wanted, const LensGuard& guard) const {
   constexpr uint32_t history = LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS;
   const bool compares = ((request_.measures | wanted.measures) & history) != 0;

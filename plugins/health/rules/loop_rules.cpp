@@ -354,7 +354,7 @@ void judge_never_reached(const Judge& judge, const Situation& situation) {
   constexpr uint64_t steps_enough = 4;
   for (ParameterState& each : model.parameters) {
     if (each.steps < steps_enough || each.steps_with_gradient > 0 || !each.is(LOUPE_PARAMETER_TRAINABLE)) continue;
-    if (each.seen_gradients > 0) continue;             // got some, but another rank's optimizer steps it
+    if (each.seen_gradients > 0) continue;             // got some, which were reset before the step
     if (each.ever_changed) continue;                   // changed by something other than its optimizer
     if (each.cut_off_steps >= steps_enough) continue;  // reported as cut off
     // A gradient may have come in a step that was not measured.
