@@ -130,6 +130,8 @@ TEST_F(DisplayTest, AFailingVisualizerIsReportedOnceAndRetriedAtEachTick) {
 }
 
 TEST_F(DisplayTest, AVisualizerThatDoesNotReturnIsReportedMeanwhile) {
+  show("[probe_visualizer: {id: b}, as: b]");  // alone: another one may take up its tick late, too
+  stage_.take_notes();
   static std::atomic<double> now;
   static std::atomic<bool> is_stuck;
   now = 100;
