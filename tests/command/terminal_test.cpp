@@ -115,7 +115,9 @@ std::string told_of_a_slow_record(const std::string& command) {
        << lines.back() << "\n";
   rest.close();
   EXPECT_EQ(::mkfifo((folder / "slow").c_str(), 0600), 0);
-  return run("(cat begin; sleep 3; cat rest) > slow & TERM=xterm script -qec '" + command + "' /dev/null 9<slow",
+  return run("(cat begin; until [ -e started ]; do sleep 0.05; done; sleep 3; cat rest) > slow & "
+             "TERM=xterm script -qec 'touch started; " +
+                 command + "' /dev/null 9<slow",
              folder)
       .output;
 }

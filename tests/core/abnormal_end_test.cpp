@@ -123,6 +123,7 @@ const char* const blamed =
 void train(const Folder& folder, const std::function<void(Recording&)>& end) {
   Recording run(folder);
   run.step();
+  run.monitor.display().wait();  // the last words wait only two seconds for the visualizers
   end(run);
   std::_Exit(0);
 }

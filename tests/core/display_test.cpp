@@ -130,7 +130,7 @@ TEST_F(DisplayTest, AFailingVisualizerIsReportedOnceAndRetriedAtEachTick) {
 }
 
 TEST_F(DisplayTest, AVisualizerThatDoesNotReturnIsReportedMeanwhile) {
-  show("[probe_visualizer: {id: b}, as: b]");  // alone: another one may take up its tick late, too
+  show("[{probe_visualizer: {id: b}, as: b}]");  // alone: another one may take up its tick late, too
   stage_.take_notes();
   static std::atomic<double> now;
   static std::atomic<bool> is_stuck;
@@ -594,7 +594,8 @@ TEST_F(DisplayTest, CallsBackForEachVisualizerAfterEarlierEventsWereShown) {
   tick(1);
   display_.when_told([&] {
     ++calls;
-    most = std::max(most.load(), told.load());
+    const int seen = told;
+    for (int before = most; before < seen && !most.compare_exchange_weak(before, seen);) continue;
   });
   display_.wait();
   EXPECT_EQ(calls, 2);

@@ -138,7 +138,7 @@ bool are_silent(const nlohmann::json& findings) {
 class HealthyRanksExampleWith : public RanksExample, public testing::WithParamInterface<const char*> {};
 
 TEST_P(HealthyRanksExampleWith, HasNoFindingsIfEachRankHasABudget) {
-  const fs::path monitor = fs::path(LOUPE_TEST_FOLDER) / "with_budget.yaml";
+  const fs::path monitor = fs::path(LOUPE_TEST_FOLDER) / ("with_budget-" + std::string(GetParam()) + ".yaml");
   std::ofstream(monitor) << text_of(LOUPE_RANKS_MONITOR) << "attach: {budget: 3%}\n";
   const Trained trained = train(GetParam(), monitor.string());
   EXPECT_EQ(trained.exit_codes, (Codes{"0\n", "0\n"})) << trained.outputs[0] << trained.outputs[1];

@@ -1,5 +1,5 @@
-// A trainer that asks its model for parameters at each step, and counts the address look-ups and locks of the process.
-// Unlike times, these counts do not depend on the machine.
+// A trainer that asks its model for parameters at each step, and counts its address look-ups and the locks of its
+// thread. Unlike times, these counts do not depend on the machine.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -13,7 +13,8 @@ namespace nn = torch::nn;
 
 namespace {
 
-std::atomic<int> lookups{0}, locks{0};
+std::atomic<int> lookups{0};
+thread_local int locks = 0;  // threads of visualizers may take locks at any time
 
 template <class Function>
 Function next(const char* name) {

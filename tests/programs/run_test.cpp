@@ -399,7 +399,7 @@ TEST(Run, PassesArgumentsStandardInputAndExitCode) {
 
 TEST(Run, LeavesARecordOfWhatEndsWithoutAnExit) {
   for (const auto& [shape, code] : {std::pair("leaves", 4), {"aborts", 128 + SIGABRT}, {"killed", 128 + SIGKILL}}) {
-    const Both both = run_trainer(shape);
+    const Both both = run_trainer(shape, every_step);
     EXPECT_EQ(both.watched.exit_code, code);
     Recorded recorded = both.recorded();
     EXPECT_EQ(recorded.values["Loss"]["Loss"]["train_loss mean"].size(), 2u) << shape << both.messages;
@@ -541,7 +541,7 @@ TEST(Run, ShowsAProgramThatOnlyMakesForwards) {
 }
 
 TEST(Run, PrintsNothingAboutAnEvaluationAfterTheLastEpoch) {
-  const Both both = run_trainer("evaluates_last");
+  const Both both = run_trainer("evaluates_last", every_step);
   expect_silent(both, "inspector");
   EXPECT_EQ(both.recorded().values["Loss"]["Loss"]["train_loss mean"].size(), 3U) << both.messages;
   EXPECT_NE(text_of(both.folder / "loupe-runs/trainers/record.jsonl").find("\"how\":\"completed\""), std::string::npos);

@@ -753,7 +753,7 @@ void starts(const char* program) {
 
 /// Waits until the record of `loupe run` has these ticks. Used before an immediate end, for example by SIGKILL.
 void await_ticks(int count) {
-  for (int i = 0; i < 10'000 && ::access("loupe-runs", F_OK) == 0; ++i, ::usleep(1000)) {
+  for (int i = 0; i < 60'000 && ::access("loupe-runs", F_OK) == 0; ++i, ::usleep(1000)) {
     std::ifstream record("loupe-runs/trainers/record.jsonl");
     int found = 0;
     for (std::string line; std::getline(record, line);) found += line.find("\"kind\":\"tick\"") != std::string::npos;

@@ -91,24 +91,38 @@ class MlflowServer(Client):
         store = FOLDER / "store"
         shutil.rmtree(store, ignore_errors=True)
         store.mkdir(parents=True)
+        log = open(store / "log", "w")
+        cls.addClassCleanup(log.close)
+        for _ in range(5):  # another program may take the port before the server does
+            if cls.started(python, store, log):
+                return
+        raise AssertionError((store / "log").read_text())
+
+    @classmethod
+    def started(cls, python, store, log):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             port = taken.getsockname()[1]
         cls.uri = f"http://127.0.0.1:{port}"
-        log = open(store / "log", "w")
         command = [python, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1",
                    "--backend-store-uri", f"sqlite:///{store}/store.db", "--artifacts-destination", store / "artifacts"]  # fmt: skip
         server = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-        cls.addClassCleanup(log.close)
-        cls.addClassCleanup(server.wait)
-        cls.addClassCleanup(os.killpg, server.pid, 15)
+        cls.addClassCleanup(cls.ended, server)
         for _ in range(3000):  # the machine may be busy
+            if server.poll() is not None:
+                break
             try:
                 urllib.request.urlopen(cls.uri + "/health", timeout=5).close()
-                return
+                return True
             except OSError:
                 time.sleep(0.2)
-        raise AssertionError((store / "log").read_text())
+        return False
+
+    @staticmethod
+    def ended(server):
+        if server.poll() is None:
+            os.killpg(server.pid, 15)
+        server.wait()
 
     def ask(self, path, **body):
         request = urllib.request.Request(f"{self.uri}/api/2.0/mlflow/{path}", json.dumps(body).encode() if body else None,

@@ -50,7 +50,8 @@ def finding(epoch, state="raised", **more):
 def made(folder, text, name="record.jsonl"):
     folder.mkdir(parents=True, exist_ok=True)
     data = text.encode() if isinstance(text, str) else text
-    (folder / name).write_bytes(data)
+    (folder / f"{name}.new").write_bytes(data)
+    (folder / f"{name}.new").replace(folder / name)  # at once, as a program may be reading it
     return folder
 
 

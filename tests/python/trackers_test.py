@@ -23,9 +23,10 @@ class Noted:
     def __setitem__(self, key, value):
         self(key, value)
     def __call__(self, *arguments, **named):
+        fails = os.path.exists(os.environ["CALLS"] + ".fails") and self._name == os.environ["FAILS"]
         with open(os.environ["CALLS"], "a") as file:
             file.write(json.dumps([self._name, arguments, named], default=lambda each: each.known) + "\\n")
-        if os.path.exists(os.environ["CALLS"] + ".fails") and self._name == os.environ["FAILS"]:
+        if fails:
             raise OSError("the server is away \\x1b[31m")
         return ANSWERS.get(self._name, lambda *_, **__: None)(*arguments, **named)
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,8 +25,8 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 inline std::string folder_of_test() {
-  const std::string folder = LOUPE_TEST_FOLDER + "/" + testing::UnitTest::GetInstance()->current_test_info()->name();
-  return folder;
+  const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+  return LOUPE_TEST_FOLDER + "/" + test->test_suite_name() + "." + test->name();
 }
 
 inline const std::string lenses =
@@ -111,6 +113,19 @@ class RunOfRanks {
       if (rank) rank->monitor.display().wait();
     }
   }
+  /// Waits until each rank has found rank 0, which takes no time from the timeout of a tick then.
+  void await_meeting() {
+    await([&] { return memory->receivers["welcome"].size() == ranks.size() - 1; });
+  }
+  /// Waits until rank 0 has taken a rank's message from the box whose name ends so.
+  void await_taken(const std::string& box_end, const std::string& rank) {
+    await([&] {
+      return std::any_of(memory->receivers.begin(), memory->receivers.end(), [&](const auto& received) {
+        const auto& [box, ranks] = received;
+        return box.ends_with(box_end) && ranks.count(rank) != 0 && memory->entries.count(box + "/" + rank) == 0;
+      });
+    });
+  }
   /// Ends all processes at the same time.
   void end() {
     std::vector<std::thread> ends;
@@ -124,6 +139,15 @@ class RunOfRanks {
     std::string text;
     for (const std::string& each : stage.take_messages()) text += each + "\n";
     return text;
+  }
+
+  /// Waits up to 40 seconds for a state of the shared memory.
+  void await(const std::function<bool()>& is_so) {
+    const auto look = [&] {
+      const std::lock_guard lock(memory->mutex);
+      return is_so();
+    };
+    for (int waited = 0; !look() && waited < 4000; ++waited) std::this_thread::sleep_for(milliseconds(10));
   }
 
   Stage stage;

@@ -86,7 +86,8 @@ TEST(RunList, TellsWhichRunsALensHasJudged) {
   put(root / "found/record.jsonl", two_epochs("found") + finding_line("info", "raised", "held_frozen", "it is frozen"));
   put(root / "plain/record.jsonl", two_epochs("plain"));
   view::RunList list({root.string()});
-  for (const Json& run : looked(list).at("runs")) EXPECT_EQ(run.at("judged"), run.at("name") != "plain") << run;
+  const Json told = looked(list);
+  for (const Json& run : told.at("runs")) EXPECT_EQ(run.at("judged"), run.at("name") != "plain") << run;
 }
 
 TEST(RunList, TellsTheSettingsOfModelsThatWereMadeInTurnAsOne) {

@@ -56,10 +56,10 @@ addEventListener("message", ({source, data}) => {
 });
 
 function loadWhenNew() {
-  if (!isLive()) {
+  if (!isLive() || runs.length === 0) {
     clearTimeout(waiting);
     waiting = 0;
-  } else if (runs.length > 0 && latest !== loaded && !isLoading && waiting === 0) {
+  } else if (latest !== loaded && !isLoading && waiting === 0) {
     waiting = setTimeout(load, Math.max(0, earliest - Date.now()));
   }
 }
