@@ -19,8 +19,8 @@ namespace {
 
 /// Shows the last steps before a NaN, as `loupe replay incident-412` does.
 void tell_incident(Driver& html) {
-  const std::string name = "digits, incident at step 412";
-  loupe_run run = Driver::run_of("", false, name);
+  const std::string name = "digits, incident at step 412", directory;
+  loupe_run run = Driver::run_of(directory, false, name);
   run.flags = LOUPE_RUN_INCIDENT;
   html.begin(run);
   html.model(loupe::test::MadeModel("", "", {{"fc1", "Linear"}, {"relu", "ReLU"}, {"fc2", "Linear"}}).told());
@@ -294,8 +294,8 @@ int main(int argument_count, char** arguments) {
     const std::time_t now = std::time(nullptr);
     char started[] = "2000-01-01T00:00:00Z";
     std::strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-    const std::string name = "brief";
-    loupe_run run = Driver::run_of("", false, name);
+    const std::string name = "brief", directory;
+    loupe_run run = Driver::run_of(directory, false, name);
     run.started = started;
     html.set_start(static_cast<double>(now) - 2 * 60);
     html.set_pace(1, 0.2);

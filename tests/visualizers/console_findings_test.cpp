@@ -246,8 +246,8 @@ TEST(Console, EndsWithEachRulesWorstAndItsRemedyHoweverManyFindingsStand) {
 
 std::string end_of(const std::vector<const char*>& lenses, const std::function<void(Driver&)>& run) {
   const std::string text = printed([&](Driver& console) {
-    const std::string name = "digits";
-    loupe_run told = Driver::run_of("", false, name);
+    const std::string name = "digits", directory;
+    loupe_run told = Driver::run_of(directory, false, name);
     told.lenses = lenses.data();
     told.lens_count = lenses.size();
     console.begin(told);

@@ -36,7 +36,10 @@ static const loupe_component* component_of(const char* kind, const char* name) {
 
 /* A component gets every option that it declares, here with its default. */
 static const loupe_option_value* default_of(const loupe_option* option) {
-  loupe_option_value* value = calloc(1, sizeof *value);
+  static loupe_option_value values[256];
+  static size_t count;
+  must(count < sizeof values / sizeof *values ? LOUPE_OK : LOUPE_FAILED, "the values of options");
+  loupe_option_value* value = &values[count++];
   if (option->default_value != NULL) *value = *option->default_value;
   value->struct_size = sizeof *value;
   value->type = option->type;
