@@ -87,6 +87,7 @@ void note_device_output(const Watched& watched, Model& model, Layer& layer, cons
   model.is_on_device = true;
   model.begin_run(layer, event);
   model.pass.last = &layer;
+  if (!event.grad_enabled()) model.passing.ran_without_grad = true;
   if (layer.is_batch_norm && event.training() && event.tensor()) model.take_batch(layer, event.tensor());
 }
 
@@ -146,10 +147,10 @@ void StepWatch::process(const Event& event) {
       state_.change_norm = change;
       state_.gradients_of_step = state_.gradients;
       if (state_.gradients > 0) state_.take_gradient(state_.gradient_norm);
-      if (state_.has_change) state_.take_change(change);
+      if (state_.has_change) state_.take_change(change, state_.steps == 0);
       model_.note_step(state_);
     } else if (has_change(measured)) {
-      state_.take_change(change);
+      state_.take_change(change, !std::exchange(state_.has_device_change, true));
     }
     // Far above rounding, so the compared elements also change.
     constexpr double clearly = 1e-6;

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <loupe/draft/abi/flags.h>
+#include <loupe/draft/abi/loss_input.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -339,9 +341,10 @@ class HealthOnADevice : public testing::Test {
     it.monitor.note_step(&optimizer.get());
     it.monitor.end_step();
   }
-  void set_rate(double rate) {
+  void set_rate(double rate, double weight_decay = 0) {
     GroupFacts group;
     group.set_rate(rate);
+    group.set_weight_decay(weight_decay);
     group.group.tensor_count = 1;
     group.group.element_count = 6;
     optimizer.set_groups({group});
@@ -435,6 +438,31 @@ TEST_F(HealthOnADevice, AcceptsATrainerThatStepsByHand) {
     it.monitor.end_step();
   }
   EXPECT_EQ(found, Rules());
+}
+
+TEST_F(HealthOnADevice, SeesThatTheTrainedModelIsTheOneThatIsValidated) {
+  const auto root = it.add("net", LOUPE_MODULE_ROOT);
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    for (int i = 0; i < 4; ++i) step();
+    for (int i = 0; i < 3; ++i) forward(0);
+    root->stream(LOUPE_DRAFT_TAP_LOSS_INPUT)->dispatch(FloatTensor(draw(), LOUPE_DEVICE_CUDA).get(), 0);
+    it.monitor.push("train_loss", 1.3 - 0.2 * epoch, LOUPE_EVENT_LOSS | training_pass);
+    it.monitor.push("val_loss", 1.25 + 0.4 * epoch, LOUPE_EVENT_LOSS);
+    tick();
+  }
+  EXPECT_EQ(std::count(found.begin(), found.end(), "unrelated_validation"), 0);
+}
+
+TEST_F(HealthOnADevice, ComparesWeightsWithThoseAfterTheFirstStep) {
+  set_rate(0.01, /*weight_decay=*/5);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (int i = 0; i < 130; ++i) {
+      for (float& each : weight) each *= epoch == 0 && i < 60 ? 0.97F : 1;
+      step(1e-4F);
+    }
+    tick();
+  }
+  EXPECT_EQ(std::count(found.begin(), found.end(), "excessive_weight_decay"), 1);
 }
 
 class HealthOnADeviceWithTwoRulesOff : public HealthOnADevice {

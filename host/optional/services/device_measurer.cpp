@@ -8,6 +8,7 @@
 
 #include "measure/histogram.h"
 #include "measure/history.h"
+#include "measure/measurer.h"
 #include "torch/tensor/compat.h"
 
 namespace loupe {
@@ -35,7 +36,9 @@ constexpr int64_t first_capacity = 256;
 
 class AtenMeasurer final : public DeviceMeasurer {
  public:
-  AtenMeasurer(const loupe_request& request, int64_t history) : request_(request), history_(history) {}
+  AtenMeasurer(const loupe_request& request, int64_t history) : request_(request), history_(history) {
+    request_.measures = measure::measured_with(request.measures);
+  }
 
   void prime(const loupe_tensor& tensor) override {
     const at::NoGradGuard no_grad;

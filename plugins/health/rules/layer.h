@@ -171,6 +171,7 @@ struct alignas(64) ParameterState {
   double largest_gradient = 0;     ///< norm, of all steps so far
   bool ever_changed = false;       ///< it changed from one tick to the next
   double first_norm = 0;           ///< the norm after the first step
+  bool has_device_change = false;  ///< a change on a device was measured; it comes after later steps were counted
   bool began_at_zero = false;      ///< it began at 0, so its first steps are larger than its norm
 
   const loupe_module* module = nullptr;  ///< null once it is detached
@@ -224,12 +225,12 @@ struct alignas(64) ParameterState {
     ++gradient_count;
   }
   /// Takes the norm of a step's change; `norm` must be from the same step.
-  void take_change(double change) {
+  void take_change(double change, bool is_first) {
     largest_change = std::max(largest_change, change);
     ++change_count;
-    if (steps == 0) began_at_zero = is_all_new(change);
+    if (is_first) began_at_zero = is_all_new(change);
     if (!(norm > 0)) return;
-    if (steps == 0) first_norm = norm;
+    if (is_first) first_norm = norm;
     ratio_sum += change / norm;
     largest_ratio = std::max(largest_ratio, change / norm);
     ++ratio_count;

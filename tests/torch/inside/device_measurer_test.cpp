@@ -37,6 +37,7 @@ void expect_close(double actual, double expected, const char* what) {
 }
 
 void expect_same(const loupe_measurement& device, const loupe_measurement& host) {
+  EXPECT_EQ(device.measures, host.measures);
   EXPECT_EQ(device.numel, host.numel);
   EXPECT_EQ(device.nan_count, host.nan_count);
   EXPECT_EQ(device.inf_count, host.inf_count);
@@ -124,6 +125,18 @@ TEST(DeviceMeasurer, EstimatesFromTheSameElementsAsTheKernels) {
   compare(events, {}, 640);
   events[1][3][4] = std::numeric_limits<float>::quiet_NaN();
   compare(events, {}, 640);
+}
+
+TEST(DeviceMeasurer, NamesAlsoTheMeasuresThatARequestImplies) {
+  const torch::Tensor tensor = torch::randn({4, 3});
+  const TorchTensorView view(tensor);
+  for (const measure::Measure& each : measure::kMeasures) {
+    const auto device = make_device_measurer(request_of(each.bit), whole);
+    device->measure(*view.get(), 0, 0);
+    device->collect([&](const loupe_measurement& measured, uint32_t, uint64_t) {
+      EXPECT_EQ(measured.measures, each.bit | each.implied);
+    });
+  }
 }
 
 TEST(DeviceMeasurer, KeepsManyEventsAndGoesOnAfterACollect) {
