@@ -63,6 +63,19 @@ struct Columns : loupe::LayerLens {
   }
 };
 
+/// Shows the largest element of each output, and the size of each weight.
+struct OutputsAndWeights : loupe::LayerLens {
+  static constexpr const char *name = "outputs_and_weights", *help = "outputs, and weights where there are some";
+  using LayerLens::LayerLens;
+  void visit(const loupe::Module& module) override {
+    each(module, loupe::Watch("forward").measure(LOUPE_MEASURE_EXTREMES),
+         [](const loupe::Event& event) { return event.measurement().maximum; });
+    each(
+        module, loupe::Watch("tick").label("weight"),
+        [](const loupe::Event& event) { return static_cast<float>(event.tensor().numel()); }, "Weight Size");
+  }
+};
+
 /// Warns of outputs above 10.
 struct Loud : loupe::LayerLens {
   static constexpr const char *name = "loud", *help = "outputs above 10";
@@ -139,8 +152,8 @@ struct Teller : loupe::Lens {
   const loupe_module* module_ = nullptr;
 };
 
-LOUPE_STATIC_PLUGIN(layer_lenses, "layer_lenses", "1.0", LargestOutput, FirstActivation, Columns, Loud, Distance,
-                    Teller);
+LOUPE_STATIC_PLUGIN(layer_lenses, "layer_lenses", "1.0", LargestOutput, FirstActivation, Columns, OutputsAndWeights,
+                    Loud, Distance, Teller);
 
 Bench bench_of(const std::string& lens) {
   return Bench("lenses: [" + lens + "]", {LOUPE_BUILT_PLUGINS}, {&layer_lenses});
@@ -242,6 +255,19 @@ TEST(LayerLens, ShowsSeveralNumbersOfAnEventAndSeveralPlots) {
   EXPECT_DOUBLE_EQ(bench.value("Columns", "fc1", "column 1 mean"), 4);
   EXPECT_DOUBLE_EQ(bench.value("Columns", "fc1", "rows mean"), 1.5);
   EXPECT_DOUBLE_EQ(bench.value("Bias Size", "fc1.bias", "mean"), 4);
+}
+
+TEST(LayerLens, ChoosesTheModulesOfEachStreamSeparately) {
+  Bench bench = bench_of("outputs_and_weights: {range: none}");
+  const auto linear = bench.module("fc1", "Linear", {{"weight", {2}}}), relu = bench.module("relu", "ReLU");
+  bench.set(linear, "weight", tensor({0}, {2}));
+  bench.forward(linear, tensor({1}));
+  bench.forward(relu, tensor({3}));
+  bench.tick();
+  EXPECT_DOUBLE_EQ(bench.value("Outputs And Weights", "fc1", "mean"), 1);
+  EXPECT_DOUBLE_EQ(bench.value("Outputs And Weights", "relu", "mean"), 3);
+  EXPECT_DOUBLE_EQ(bench.value("Weight Size", "fc1", "mean"), 2);
+  EXPECT_FALSE(bench.is_quarantined("outputs_and_weights"));
 }
 
 TEST(LayerLens, ForgetsModulesThatAreDetached) {

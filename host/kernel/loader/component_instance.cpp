@@ -2,11 +2,14 @@
 
 #include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/history.h>
+#include <loupe/draft/abi/incidents.h>
 #include <loupe/draft/abi/last_words.h>
 #include <loupe/draft/abi/lens_query.h>
 #include <loupe/draft/abi/loss_input.h>
+#include <loupe/draft/abi/measured.h>
 #include <loupe/draft/abi/option_names.h>
 #include <loupe/draft/abi/ranks.h>
+#include <loupe/draft/abi/rows.h>
 #include <loupe/draft/abi/settings.h>
 #include <loupe/draft/abi/step_time.h>
 #include <loupe/draft/abi/tensor_math.h>
@@ -86,24 +89,15 @@ std::map<std::string, LoadService>& services() {
   return map;
 }
 
-// The first drafts, of flags, loss inputs, step times and option names, have no table. Some of the others are services
-// of LibTorch's part, and components offer the rest.
-constexpr std::string_view drafts[] = {LOUPE_DRAFT_FLAGS_ID,
-                                       LOUPE_DRAFT_LOSS_INPUT_ID,
-                                       LOUPE_DRAFT_STEP_TIME_ID,
-                                       LOUPE_DRAFT_OPTION_NAMES_ID,
-                                       LOUPE_DRAFT_HISTORY_ID,
-                                       LOUPE_DRAFT_LAST_WORDS_ID,
-                                       LOUPE_DRAFT_LENS_QUERY_ID,
-                                       LOUPE_DRAFT_RANKS_ID,
-                                       LOUPE_DRAFT_SETTINGS_ID,
-                                       LOUPE_DRAFT_TENSOR_MATH_ID,
-                                       LOUPE_DRAFT_TENSOR_FILES_ID,
-                                       LOUPE_DRAFT_GRAPH_ID,
-                                       LOUPE_DRAFT_FINGERPRINTS_ID,
-                                       LOUPE_DRAFT_OPTIMIZER_STATES_ID,
-                                       LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID};
-constexpr std::size_t without_table = 4;
+// The first ones have no table here: they are bits and names, or components offer them. LibTorch's part has the rest.
+constexpr std::string_view drafts[] = {
+    LOUPE_DRAFT_FLAGS_ID,        LOUPE_DRAFT_LOSS_INPUT_ID,       LOUPE_DRAFT_STEP_TIME_ID,
+    LOUPE_DRAFT_OPTION_NAMES_ID, LOUPE_DRAFT_HISTORY_ID,          LOUPE_DRAFT_INCIDENTS_ID,
+    LOUPE_DRAFT_LENS_QUERY_ID,   LOUPE_DRAFT_MEASURED_ID,         LOUPE_DRAFT_RANKS_ID,
+    LOUPE_DRAFT_ROWS_ID,         LOUPE_DRAFT_LAST_WORDS_ID,       LOUPE_DRAFT_SETTINGS_ID,
+    LOUPE_DRAFT_TENSOR_MATH_ID,  LOUPE_DRAFT_TENSOR_FILES_ID,     LOUPE_DRAFT_GRAPH_ID,
+    LOUPE_DRAFT_FINGERPRINTS_ID, LOUPE_DRAFT_OPTIMIZER_STATES_ID, LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID};
+constexpr std::size_t without_table = 10;
 
 /// The draft that this Loupe has in place of an unknown one; empty for any other id.
 std::string instead_of(std::string_view id) {
@@ -168,10 +162,9 @@ ComponentHost::ComponentHost(std::string speaker, ComponentContext* surroundings
 void ComponentHost::note_asked(const char* id, bool has) const {
   LoadedComponents* const loaded = surroundings_ != nullptr ? surroundings_->loaded() : nullptr;
   if (has && loaded != nullptr) loaded->add_draft(plugin_path_, id);
-  const std::string instead = has ? "" : instead_of(id);
-  if (instead.empty()) return;
-  log(LOUPE_LOG_WARNING, speaker_ + " asks for '" + id + "', a draft that this Loupe does not have; it has " + instead +
-                             " instead: build the plugin with this Loupe's SDK");
+  if (const std::string instead = has ? "" : instead_of(id); !instead.empty())
+    log(LOUPE_LOG_WARNING, speaker_ + " asks for '" + id + "', a draft that this Loupe does not have; it has " +
+                               instead + " instead: build the plugin with this Loupe's SDK");
 }
 
 void offer_interface(const char* id, LoadService load) {

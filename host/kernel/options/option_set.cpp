@@ -308,7 +308,7 @@ void OptionSet::finish() {
     value.pointers.clear();
     for (const std::string& text : value.strings) value.pointers.push_back(text.c_str());
     value.value.name = value.name.c_str();
-    value.value.string = value.text.c_str();
+    value.value.string = value.value.type == LOUPE_TYPE_STRING ? value.text.c_str() : nullptr;
     value.value.strings = value.pointers.data();
     value.value.string_count = value.pointers.size();
     value.value.map = value.map ? value.map->get() : nullptr;

@@ -73,8 +73,8 @@ class LayerLens : public Lens {
   /// Whether the options `include` and `exclude` select the module.
   /// @param by_default  the answer if they do not decide
   bool takes(const Module& module, bool by_default) {
-    if (std::exchange(asked_, module.id()) != module.id()) is_taken_ = filter_.takes(module, by_default);
-    return is_taken_;
+    asked_ = module.id();
+    return is_taken_ = filter_.takes(module, by_default);
   }
   /// Shows the result of `function` for each event of the stream: it takes `(const Event&)` and returns a number or an
   /// optional one; or, with Numbers, several. The event has the tensor, or the measures from Watch::measure. If takes()
@@ -82,7 +82,8 @@ class LayerLens : public Lens {
   /// @param tag  the plot, if the lens has several
   template <class Function>
   void each(const Module& module, const Watch& watched, Function function, const std::string& tag = "") {
-    if (!takes(module, looks_by_default(module, watched))) return;
+    const bool is_wanted = asked_ == module.id() ? is_taken_ : filter_.takes(module, looks_by_default(module, watched));
+    if (!is_wanted) return;
     Request request = watched.request();
     // Gradients and parameters exist in any pass.
     const bool is_of_passes = watched.label() == nullptr;

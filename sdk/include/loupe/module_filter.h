@@ -5,7 +5,10 @@
 #include <loupe/options.h>
 
 #include <algorithm>
+#include <limits>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace loupe {
@@ -61,11 +64,12 @@ class ModuleFilter {
     });
   }
 
-  /// Call it once for each visited module. A loss module is never taken.
+  /// Call it for each visited module. A loss module is never taken.
   /// @param by_default whether the lens would watch it by default
   bool takes(const Module& module, bool by_default) {
     if (module.is_loss()) return false;
-    ++seen_;
+    const bool is_new = std::exchange(last_, module.id()) != module.id();
+    seen_ += is_new ? 1 : 0;
     types_.insert(std::string(module.type()));
     const auto fits = [&](const std::string& text) { return matches(text, module, by_default); };
     for (WantedNames* names : {&only_, &more_, &exclude_}) {
@@ -74,7 +78,7 @@ class ModuleFilter {
       names->offer(family_name(module));
     }
     const bool only = only_.match(fits), more = more_.match(fits), excluded = exclude_.match(fits);
-    if (by_default && !excluded) ++(only || more ? kept_ : displaced_);
+    if (is_new && by_default && !excluded) ++(only || more ? kept_ : displaced_);
     const bool taken = (only || more || (only_.empty() && by_default)) && !excluded;
     has_taken_ = has_taken_ || taken;
     return taken;
@@ -127,6 +131,7 @@ class ModuleFilter {
   }
 
   WantedNames only_, more_, exclude_;
+  uint64_t last_ = std::numeric_limits<uint64_t>::max();  ///< the module that was seen last
   std::size_t seen_ = 0, kept_ = 0, displaced_ = 0;
   std::set<std::string> types_;
   bool has_taken_ = false, told_ = false;
