@@ -21,15 +21,20 @@ class ParameterGradientGeometry : public GeometryLens {
   }
   ParameterGradientGeometry(const Options& options, const Host& host)
       : GeometryLens(options, host, Of::parameters, "Gradient",
-                     {"How large a parameter's gradient is at a step: its L2 norm, the square root of the sum of "
-                      "its squared elements. Lines and bands are over the steps of an epoch.",
+                     {"How large a parameter's gradient is after each backward pass, before it is clipped (with "
+                      "`gradient: step` "
+                      "once a step, as the optimizer gets it): its L2 norm, the square root of the sum of its squared "
+                      "elements. Lines and bands are over an epoch.",
                       "The same order in all layers, and falling slowly as the loss settles. The shape over "
                       "depth and time counts, not the number itself.",
                       "Smaller and smaller towards the first layers: gradients vanish; use activations such as ReLU "
                       "or GELU, normalization, residual connections or another initialization. Jumping or growing: "
-                      "lower the learning rate or clip gradients. 0: the loss does not reach the parameter."},
-                     {"Whether a parameter's gradient points where it pointed at the step before: the cosine "
-                      "between both, from -1 to 1.",
+                      "lower the learning rate or clip gradients. 0: dead units or weights of 0 stop the gradient. No "
+                      "line: the loss "
+                      "does not reach the parameter."},
+                     {"Whether a parameter's gradient points where it pointed at the backward pass (with `gradient: "
+                      "step` the step) "
+                      "before: the cosine between both, from -1 to 1.",
                       "Slightly above 0; near 1 in the first steps only, or with very large batches.",
                       "Near 1 for long: steps agree and are small, so the learning rate may be raised. Below 0: steps "
                       "go to and fro; lower the learning rate or the momentum. About 0: mostly noise; a larger batch "

@@ -23,7 +23,9 @@ class ParameterDifference : public GeometryLens {
                       "those before it.",
                       "Falling with the learning rate, of the same order in layers of the same size, and about a "
                       "thousandth of the parameter's own norm.",
-                      "0: the parameter is not trained: it has no gradient, a rate of 0, or no optimizer. Growing or "
+                      "0: the parameter is not trained: it has no gradient, or a rate of 0; without an optimizer it "
+                      "has no line. "
+                      "Growing or "
                       "jumping: lower the learning rate, warm it up, or clip gradients."},
                      {"Whether a step moves a parameter where the step before moved it: the cosine between both "
                       "changes, from -1 to 1.",

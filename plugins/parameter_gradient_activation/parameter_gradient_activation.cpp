@@ -53,8 +53,8 @@ class ParameterGradientActivation : public Lens {
 
   static Explanation words() {
     return {
-        "activation_rate is the share of a gradient's entries that are not 0; death_rate is the share "
-        "of units, along the first dimension, whose gradient is 0 altogether.",
+        "activation_rate is the share of a gradient's entries above 1e-8 in size; death_rate is the share "
+        "of units, along the first dimension, without such an entry.",
         "An activation rate near 1 and a death rate near 0. Embeddings are different: only the rows "
         "that a batch uses get a gradient.",
         "Units without a gradient are not trained: those behind them are dead or cut off; see Output "

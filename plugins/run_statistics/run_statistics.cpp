@@ -222,7 +222,7 @@ class RunStatistics : public Lens {
                 "other work between epochs is left out.",
                 "Level from epoch to epoch.",
                 "Falling: look for data that are loaded ever more slowly, memory that runs out, or a machine that is "
-                "shared or throttled. The summary at the end of a run reports the cost of Loupe."},
+                "shared or throttled. Loupe Time, by the lens step_time, shows the cost of Loupe."},
                "steps/s");
   }
   static TagStyle sample_style() {

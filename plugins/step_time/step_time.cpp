@@ -108,10 +108,9 @@ class StepTime : public Lens {
         {},
         {"What a training step takes, from the end of one to the end of the next, in parts that add up to it: "
          "waiting for data (until the next forward begins), forward, loss and backward, the optimizer's step, and "
-         "other (clipping, evaluation, acting), without Loupe. Wall time, as a mean of the steps that were timed, "
-         "which "
-         "is one in 17 of those that are measured, in long epochs one in 101: of the host, or of the device's queue "
-         "from LibTorch 2.13 on.",
+         "other (clipping, evaluation, acting), without Loupe. Wall time, as a mean of the steps that were timed, one "
+         "in 17, in long epochs one in 101, where they are measured: of the host, or of the device's queue from "
+         "LibTorch 2.13 on.",
          "Forward and backward take most of it, and backward about twice as long as forward.",
          "Waiting for data: give the data loader more workers, or do once what it does for each sample. The "
          "optimizer: let it take several parameters at once, or larger batches."});

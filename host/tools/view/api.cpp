@@ -46,8 +46,8 @@ Json row_of(const RunsSnapshot::Run& run) {
   Json row = Json::parse(*run.json);
   Json told;
   for (const char* name :
-       {"address", "report", "name", "folder", "tags", "note", "archived", "state", "why", "resumed", "started",
-        "written", "seconds", "epoch", "step", "losses", "curve", "settings", "findings"}) {
+       {"address", "report",  "name",    "folder", "tags", "note",   "archived", "state",    "why",    "resumed",
+        "started", "written", "seconds", "epoch",  "step", "losses", "curve",    "settings", "judged", "findings"}) {
     told[name] = std::move(row.at(name));
   }
   return told;

@@ -149,8 +149,8 @@ std::vector<Rule> collapse_rules() {
 +auto loss = -0.5 * (torch::cosine_similarity(p1, z2.detach()).mean() +
 +                    torch::cosine_similarity(p2, z1.detach()).mean());)"},
       {.name = "unused_codes",
-       .help = "warning; only one or two in a hundred rows of a codebook are ever chosen",
-       .measure = "the rows of a codebook that are chosen in 64 choices or more: at most one in 32",
+       .help = "warning; at most four rows of a codebook, and at most one in 32, are chosen",
+       .measure = "the rows of a codebook that are chosen in 64 choices or more: at most four, and at most one in 32",
        .remedy = "initialize the rows with outputs of the encoder, such as those of the first batch, and re-initialize "
                  "unused rows with others",
        .looks = {{When::window, &judge_choice}},

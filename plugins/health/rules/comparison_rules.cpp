@@ -518,7 +518,9 @@ std::vector<Rule> comparison_rules() {
 +for (size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);)"},
       {.name = "unrelated_validation",
        .tag = "Loss",
-       .help = "warning; the training loss fell to a fifth, and the validation loss never fell",
+       .help =
+           "warning; the training loss fell to a fifth, and the validation loss never fell, or, of a model that is not "
+           "watched, grows",
        .measure =
            "the training loss, below a fifth of its start, and a validation loss that was never below that start, "
            "for 5 epochs; or one that grows to twice the training loss, of a model that is not watched",

@@ -135,9 +135,11 @@ std::vector<Rule> data_rules() {
        .looks = {{When::step, &judge_repeated_batch}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
-       .example = R"(-auto batch = *loader->begin();  // once, before the loop
--for (int step = 0; step < 1000; ++step) train_on(batch);
-+for (auto& batch : *loader) train_on(batch);)"},
+       .example = R"( for (size_t step = 0; step < 1000; ++step) {
+-  if (step < batches.size()) batch = batches[step];  // then it stays
++  batch = batches[step % batches.size()];
+   train_on(batch);
+ })"},
       {.name = "repeated_rows",
        .help = "error or warning; all rows of a batch are equal though their targets differ, or there are only few "
                "different rows",

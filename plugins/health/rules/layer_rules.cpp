@@ -493,7 +493,7 @@ std::vector<Rule> layer_rules() {
 +  if (each.dim() > 1) torch::nn::init::kaiming_uniform_(each);
  })"},
       {.name = "unnormalized_input",
-       .help = "warning; inputs far from unit scale",
+       .help = "warning or error; inputs far from unit scale; an error if all are 0, or leave units silent",
        .remedy = "subtract the training data's mean and divide by its standard deviation",
        .looks = {{When::window, &judge_input_scale}},
        .limits =

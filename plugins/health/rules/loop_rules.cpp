@@ -479,7 +479,9 @@ std::vector<Rule> loop_rules() {
 +optimizer.step();)"},
       {.name = "no_effect",
        .severity = LOUPE_SEVERITY_ERROR,
-       .help = "error; a step changes nothing, or, with 16 bits, less than the type can hold",
+       .help = "error or warning; a step changes nothing; a warning if its changes are too small for 16 bits, or the "
+               "optimizer "
+               "also has parameters of another model",
        .measure = "changes of weights with gradients above 1e-5; with 16 bits 95 % of a weight left as it was",
        .remedy =
            "give the optimizer the model's own parameters, clear gradients before backward(), and raise a tiny rate",
@@ -530,7 +532,9 @@ std::vector<Rule> loop_rules() {
  model->head = model->replace_module("head", head);
 +torch::optim::Adam optimizer(model->parameters());)"},
       {.name = "mode_mismatch",
-       .help = "error or warning; trained in eval mode, validated in training mode, dropout left on",
+       .help =
+           "error, warning or info; trained in eval mode, validated in training mode, dropout left on; info without "
+           "dropout and batch norm",
        .measure = "the mode of each layer when it runs in training and in validation",
        .remedy = "call train() before each training epoch and eval() before each validation",
        .looks = {{When::step, &judge_training_mode}, {When::tick, &judge_validation_mode}},

@@ -378,7 +378,8 @@ std::vector<Rule> loss_rules() {
  optimizer.step();)"},
       {.name = "loss_oscillating",
        .tag = "Loss",
-       .help = "warning; the training loss swings and does not fall",
+       .help = "warning; the training loss swings and does not fall, swings slowly and widely, or repeats itself in "
+               "each epoch",
        .remedy = "lower the learning rate or the momentum, use larger batches, and shuffle the samples in each epoch",
        .looks = {{When::training_epoch, &judge_oscillation}},
        .limits = {{"oscillation", 0.5,

@@ -19,7 +19,9 @@ std::vector<Rule> lens_rules() {
   return {
       {.name = non_finite,
        .severity = LOUPE_SEVERITY_ERROR,
-       .help = "error; the first NaN or Inf of the run, where it is, and what made it",
+       .help = "error, warning or info; a NaN or Inf, where it is, and what made it; a warning if only unmeasured "
+               "steps had it, "
+               "info if it did no harm",
        .measure = "outputs, gradients and stepped parameters, where a NaN or Inf reaches parameters or the loss",
        .remedy =
            "check what the finding names: an operation without a finite result or slope, data, or steps too large",
@@ -42,7 +44,9 @@ std::vector<Rule> lens_rules() {
 +      register_module("hidden", torch::nn::Linear(784, 128));
  };)"},
       {.name = "departs_from_baseline",
-       .help = "warning; the first series outside its range in good runs, if a baseline is given",
+       .help = "warning or error; the first series outside its range in good runs, if a baseline is given; an error if "
+               "that is "
+               "of another model",
        .measure = "each series of each epoch, compared with its range in the good runs",
        .remedy = "find what differs between this run and the good ones: data, settings, code",
        .example = R"(-// The runs that `loupe learn` was given had a rate of 1e-3.

@@ -44,8 +44,8 @@ class Host {
     error.check(tensors().copy(host_->context, &tensor, values.data(), values.size(), &count, error.get()));
     return values;
   }
-  /// The run that this component is part of; null while there is none, for example while a file is only validated, and
-  /// from an old host. A run never changes, and lives as long as the inspector; one that continues in another folder is
+  /// The run that this component is part of, also while a file is only validated; null for a gatherer, and from an old
+  /// host. A run never changes, and lives as long as the inspector; one that continues in another folder is
   /// another run.
   const loupe_run* run() const {
     const auto* table = static_cast<const loupe_run_service*>(get_extension(LOUPE_RUN_ID));

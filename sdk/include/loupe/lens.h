@@ -56,7 +56,8 @@ class Source {
     detail::ErrorBuffer error;
     error.check(wiring_->rest(wiring_->context, source_, what, error.get()));
   }
-  /// From the next event on, all events come again, and comparisons start again. Not in forget().
+  /// From the next event on, all events come again; comparisons start again, unless another lens
+  /// had the same measured meanwhile. Not in forget().
   void wake() const { rest(0); }
   loupe_source* raw() const { return source_; }
   const loupe_wiring* wiring() const { return wiring_; }
@@ -96,7 +97,8 @@ class Source {
 
 /// Decides which modules to watch, and turns an epoch into tagged values. A subclass has a constructor that takes
 /// `const Options&` (or `const Options&, const Host&`). Calls never overlap; they come on the thread that ticks, except
-/// visits of functions and steps, which come on the thread that runs the model.
+/// visits of functions and steps, which come on the thread that runs the model. Where ranks exchange numbers, each also
+/// has a second instance, which is called on a thread of Loupe's.
 class Lens {
  public:
   virtual ~Lens() = default;
@@ -109,7 +111,8 @@ class Lens {
   /// The epoch, or interval of steps, is over: report its numbers, after the tags that they belong to. The sources are
   /// reset afterwards.
   virtual void report(Report& report) = 0;
-  /// Called after each step of an optimizer, measured or not: be quick, training waits. `report` takes only findings.
+  /// Called after each step of an optimizer, measured or not, for each attached model that it concerns: be quick,
+  /// training waits. Count steps by `step.at.step`. `report` takes only findings.
   virtual void step(const Step&, Report&) {}
   /// Returns an extension of the ABI's table by its id, which has a revision.
   virtual const void* get_extension(const char*) { return nullptr; }

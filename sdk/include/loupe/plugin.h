@@ -40,6 +40,8 @@
   static_assert(true, "so that a semicolon may follow")
 
 /// For components that are linked into the trainer itself: defines the entry `IDENTIFIER`, for loupe::register_plugin.
+/// It belongs to its source alone, unless a header that is included before declares `extern const loupe_entry
+/// IDENTIFIER;`.
 #define LOUPE_STATIC_PLUGIN(IDENTIFIER, NAME, VERSION, ...)                                        \
   static const void* IDENTIFIER##_get_extension_(const char* id) {                                 \
     return ::loupe::detail::plugin_interface<__VA_ARGS__>(id, ::loupe::PluginInfo{NAME, VERSION}); \

@@ -26,7 +26,8 @@ using Ending = loupe_ending;
 class Visualizer {
  public:
   virtual ~Visualizer() = default;
-  /// A run begins, or is joined. `run.directory` is the folder for files; it is empty if the run keeps none.
+  /// A run begins, or is joined. `run.directory` is the folder for files: without `run.dir` in the YAML, the
+  /// trainer's working folder, which several runs may share.
   virtual void begin(const Run&) {}
   /// Called for each model, before the first tick after it was attached.
   virtual void model(const Model&) {}

@@ -12,7 +12,7 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// Reads single elements of a tensor in the processor's memory as doubles, of any type and strides. For measurements
+/// Reads single elements of a tensor in the processor's memory as doubles, of any strides. For measurements
 /// that the host does not offer. Allocates nothing.
 ///
 ///     const loupe::Elements scores(event.tensor());

@@ -12,7 +12,7 @@ namespace draft {
 
 /// For the constructor of a component that needs a draft: throws Error if the host lacks it, so that the user sees an
 /// error and not a missing number.
-/// @param id  "loupe.step_time/draft-1"
+/// @param id  "loupe.step_time/draft-1"; not that of `settings`, which come later
 inline void need(const Host& host, const char* id) {
   if (host.get_extension(id) != nullptr) return;
   throw Error(

@@ -18,7 +18,8 @@ namespace loupe {
 inline namespace v1_0 {
 namespace draft {
 
-/// The singular values of a matrix, largest first; more dimensions are flattened from dim 1. Slow.
+/// The singular values of a matrix, largest first; more dimensions are flattened from dim 1. Slow. Throws Error for
+/// fewer than two dimensions, and for a matrix with NaN or Inf.
 inline std::vector<double> singular_values(const Host& host, const loupe_tensor& matrix) {
   std::size_t count = 0;
   std::vector<double> values(static_cast<std::size_t>(matrix.dim > 0 ? matrix.sizes[0] : 1));

@@ -6,7 +6,7 @@
 #define LOUPE_DRAFT_MEASURED_ID "loupe.measured/draft-1"
 
 /* The extension LOUPE_DRAFT_MEASURED_ID of a loupe_lens, whose `self` is the first argument of `begin`. It causes no
- * measurement. The host asks for it once, before attach(). */
+ * measurement. The host asks for it once, after attach(). */
 typedef struct loupe_draft_measured {
   uint32_t struct_size, reserved;
   /* Before the first event of a stream that is measured in one way: `name` is "conv1 parameter_gradient weight", the

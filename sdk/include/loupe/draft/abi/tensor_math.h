@@ -12,8 +12,9 @@ enum { LOUPE_DRAFT_FOLD_SUM = 1, LOUPE_DRAFT_FOLD_MEAN = 2, LOUPE_DRAFT_FOLD_MAX
 /* Host service LOUPE_DRAFT_TENSOR_MATH_ID. */
 typedef struct loupe_draft_tensor_math_service {
   uint32_t struct_size, reserved;
-  /* The singular values of a matrix, largest first; count is min(rows, columns). More than two dimensions are flattened
-   * from dim 1. Slow: for a tick, not for a hook. */
+  /* The singular values of a matrix, largest first; count is how many are written, at most `capacity`. More than two
+   * dimensions are flattened from dim 1. Slow: for a tick, not for a hook. Refuses fewer than two dimensions, and a
+   * matrix with NaN or Inf. */
   /* @thread any @state always @reenter none @owns caller's buffer of `capacity` doubles @since 1.0 */
   loupe_status (*singular_values)(void* context, const loupe_tensor* matrix, double* values, size_t capacity,
                                   size_t* count, loupe_error* error);
