@@ -5,7 +5,7 @@
 # Each part, the minutes that it takes on two cores beside other work, with its build, and its content:
 #
 # part         | minutes             | content
-# addresses    | not measured        | all tests by day under AddressSanitizer and UndefinedBehaviorSanitizer
+# addresses    | 88                  | all tests by day under AddressSanitizer and UndefinedBehaviorSanitizer
 # threads      | not measured        | the tests of threads and ranks under ThreadSanitizer, ten times
 # slow         | 18                  | the tests with the label `nightly`: all browser tests (report_browser, view_browser),
 #              |                     | Python's reader with pandas and mypy, TensorBoard and trackers by pip, every new plugin,
