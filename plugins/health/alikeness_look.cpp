@@ -19,8 +19,10 @@ void OutputWatch::look_for_alikeness(const Event& event) {
     pass.has_various_rows = RowSpread::of(Elements(event.input(0).raw())).share() > clearly;
   Alikeness& alike = layer_.alike;
   if (model_.last_layer == &layer_) {
-    alike.runs_again = alike.runs_again || alike.ran_at == model_.step_now;
+    const bool is_again = alike.ran_at == model_.step_now;
+    alike.runs_again = alike.runs_again || is_again;
     alike.ran_at = model_.step_now;
+    alike.take_first_row(Elements(event.tensor().raw()), is_again);
     if (pass.has_various_rows)
       (is_start ? alike.at_start : alike.now).add(RowSpread::of(Elements(event.tensor().raw())));
   }

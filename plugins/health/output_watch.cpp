@@ -14,10 +14,11 @@
 namespace loupe::health {
 namespace {
 
-/// Units are channels after a convolution, features elsewhere.
-int64_t unit_dimension(int64_t dim) {
-  if (dim == 4 || dim == 5) return 1;
-  return dim - 1;
+/// Units are channels after a convolution, features elsewhere. An output of three dimensions may be either.
+/// @param maker  the last linear layer or convolution of the pass so far, or null
+int64_t unit_dimension(int64_t dim, const Layer* maker) {
+  const bool is_series = dim == 3 && maker != nullptr && maker->role == Role::convolution && maker->is_over_series();
+  return dim == 4 || dim == 5 || is_series ? 1 : dim - 1;
 }
 
 }  // namespace
@@ -45,7 +46,9 @@ void OutputWatch::take_numbers(const Event& event) {
   } else if ((layer_.rests & LOUPE_DRAFT_REST_MEASURES) != 0) {
     read_input(event);
   }
-  if (place_ == LOUPE_PLACE_CPU) pass.last = &layer_;
+  if (place_ != LOUPE_PLACE_CPU) return;
+  pass.last = &layer_;
+  if (layer_.is_maker()) pass.maker = &layer_;
 }
 
 /// If the input came unchanged from a layer that rests, that layer made it: its own input was finite.
@@ -129,7 +132,7 @@ void OutputWatch::look_for_life(const TensorView& output) {
   if (!elements.readable() || output.dim() == 0 || output.numel() == 0) return;
   // An output with one dimension has one unit: a model with one output may drop that dimension.
   const bool is_one_unit = output.dim() == 1;
-  const int64_t dimension = is_one_unit ? 0 : unit_dimension(output.dim());
+  const int64_t dimension = is_one_unit ? 0 : unit_dimension(output.dim(), model_.pass.maker);
   const int64_t units = is_one_unit ? 1 : output.size(dimension);
   if (static_cast<int64_t>(layer_.alive.size()) != units) {
     layer_.alive.assign(static_cast<std::size_t>(units), 0);
@@ -194,7 +197,7 @@ void OutputWatch::look_at_spread(const TensorView& output) {
   constexpr int64_t most_units = 64, most_samples = 64;
   const Elements elements(output.raw());
   if (!elements.readable() || output.dim() < 2) return;
-  const int64_t dimension = unit_dimension(output.dim()), units = output.size(dimension);
+  const int64_t dimension = unit_dimension(output.dim(), &layer_), units = output.size(dimension);
   int64_t inner = 1;
   for (int64_t d = dimension + 1; d < output.dim(); ++d) inner *= output.size(d);
   const int64_t samples = output.numel() / units;

@@ -110,6 +110,28 @@ TEST(StepSplit, DoesNotCountActingOrEvaluationAsWaiting) {
   EXPECT_DOUBLE_EQ(it.sum(), seconds);
 }
 
+TEST(StepSplit, TakesAForwardInEvalModeForTheForwardIfOnlyItsGraphGoesBackward) {
+  const auto step = [](bool trains_later) {
+    Made it;
+    it.split.enter_forward(0, false, it.after(1));
+    it.split.leave_forward(it.after(2), /*has_graph=*/true);
+    it.split.enter_forward(0, false, it.after(0));  // acts or validates
+    it.split.leave_forward(it.after(16));
+    if (trains_later) {
+      it.split.enter_forward(0, true, it.after(0));
+      it.split.leave_forward(it.after(64));
+    }
+    it.split.enter_node(0, it.after(4));  // includes the loss
+    it.split.leave_node(it.after(8));
+    const double seconds = it.split.end(it.now);
+    EXPECT_DOUBLE_EQ(it.sum(), seconds);
+    EXPECT_DOUBLE_EQ(it.of(StepPart::backward), 4 + 8);
+    return it.of(StepPart::forward);
+  };
+  EXPECT_DOUBLE_EQ(step(false), 2) << "the model was left in eval mode";
+  EXPECT_DOUBLE_EQ(step(true), 64);
+}
+
 TEST(StepSplit, WaitsAgainForTheNextBatchWithAccumulatedGradients) {
   Made it;
   for (int batch = 0; batch < 3; ++batch) {

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -194,7 +196,7 @@ bool is_told(const char* rule, const std::vector<double>& epochs, Situation now,
 
 TEST(DivergingLoss, OfAnAgentGrowsAHundredfoldInEightEpochsInARow) {
   const std::vector<double> grows = {1, 2, 4, 8, 16, 32, 64, 120, 200};
-  EXPECT_TRUE(is_told("diverging_loss", {1, 2.5}, {.may_grow = false}));
+  EXPECT_TRUE(is_told("diverging_loss", {1, 2.5, 2.5}, {.may_grow = false}));
   EXPECT_TRUE(is_told("diverging_loss", grows, {.may_grow = true}));
   EXPECT_FALSE(is_told("diverging_loss", {1, 2, 4, 8, 16, 32, 20, 120, 200}, {.may_grow = true})) << "not in a row";
   EXPECT_FALSE(is_told("diverging_loss", {1, 2, 3, 4, 5, 6, 7, 8, 9}, {.may_grow = true}))
@@ -205,22 +207,139 @@ TEST(DivergingLoss, OfAnAgentGrowsAHundredfoldInEightEpochsInARow) {
 }
 
 TEST(DivergingLoss, IsNotReportedIfTheScaleOfInputsChanged) {
-  EXPECT_TRUE(is_told("diverging_loss", {1, 0.5, 2}, {}, /*input_square=*/1.5));
-  EXPECT_FALSE(is_told("diverging_loss", {1, 0.5, 2}, {}, /*input_square=*/3));
+  EXPECT_TRUE(is_told("diverging_loss", {1, 0.5, 2, 2}, {}, /*input_square=*/1.5));
+  EXPECT_FALSE(is_told("diverging_loss", {1, 0.5, 2, 2}, {}, /*input_square=*/3));
+}
+
+/// Judges losses epoch by epoch; a finding ends with the first epoch in which it is not seen.
+struct JudgedEpochs {
+  explicit JudgedEpochs(const char* rule) : rule_(rule) {}
+  /// An epoch with these training losses and, unless it is NaN, this validation loss.
+  void epoch(const std::vector<double>& losses, double held_out = NAN) {
+    for (const double loss : losses) push(losses_, "train_loss", loss);
+    if (!std::isnan(held_out)) losses_.validation.add(held_out);
+    losses_.end_epoch();
+    Judge judge = judged_.judge(rule_);
+    judge.when = When::tick;
+    for (const Rule::Look& look : rule_named(rule_).looks) look.judge(judge, {.losses = &losses_});
+    judged_.ledger.end(judged_.report, {.tick = true,
+                                        .window = [](const loupe_module*) { return true; },
+                                        .is_open = [](const Finding&) { return false; }});
+  }
+  const std::vector<Finding>& findings() const { return judged_.findings; }
+  /// The losses that loss_spike has seen.
+  std::deque<double>& recent() { return losses_.main.recent; }
+  bool stands() const { return !findings().empty() && !findings().back().is_over; }
+
+ private:
+  const char* rule_;
+  Losses losses_;
+  testing::JudgedFindings judged_;
+};
+
+/// 20 losses that go from one value to the other by the same factor each.
+std::vector<double> from_to(double first, double last) {
+  std::vector<double> losses;
+  for (int i = 0; i < 20; ++i) losses.push_back(first * std::pow(last / first, i / 19.0));
+  return losses;
+}
+
+TEST(DivergingLoss, IsNotReportedForANewTaskWhoseLossFalls) {
+  JudgedEpochs falls("diverging_loss"), falls_later("diverging_loss"), again("diverging_loss");
+  for (JudgedEpochs* each : {&falls, &falls_later, &again})
+    each->epoch(from_to(1, 0.1)), each->epoch(from_to(0.1, 0.1));
+  falls.epoch(from_to(4, 0.2));
+  falls.epoch(from_to(0.2, 0.2));
+  EXPECT_TRUE(falls.findings().empty());
+  falls_later.epoch(from_to(4, 3.9));
+  falls_later.epoch(from_to(3, 2.9));
+  falls_later.epoch(from_to(2.9, 2.9));
+  EXPECT_TRUE(falls_later.findings().empty()) << "the new task is harder";
+  again.epoch(from_to(4, 0.2));
+  again.epoch(from_to(0.2, 40));
+  EXPECT_TRUE(again.stands()) << "the new task diverges";
+}
+
+TEST(DivergingLoss, IsReportedIfAHighEpochGrowsOrIsFollowedByAnother) {
+  JudgedEpochs grows("diverging_loss"), stays("diverging_loss"), by_steps("diverging_loss");
+  for (JudgedEpochs* each : {&grows, &stays, &by_steps}) each->epoch(from_to(1, 0.1)), each->epoch(from_to(0.1, 0.1));
+  grows.epoch(from_to(2, 8));
+  EXPECT_TRUE(grows.stands());
+  stays.epoch(from_to(4, 4));
+  stays.epoch(from_to(4, 4));
+  EXPECT_TRUE(stays.stands());
+  std::vector<double> high = from_to(9, 2);
+  high.front() = 0.1;
+  by_steps.epoch(high);
+  EXPECT_TRUE(by_steps.stands()) << "its first loss was low, so its steps made it high";
+}
+
+/// 24 losses that swing by six tenths of this mean.
+std::vector<double> swinging(double mean) {
+  std::vector<double> losses;
+  for (int i = 0; i < 24; ++i) losses.push_back(mean * (1 + (i / 2 % 2 == 0 ? 0.6 : -0.6) * (i % 2 == 0 ? 1 : 0.7)));
+  return losses;
+}
+
+TEST(LossOscillating, IsNotReportedForALossThatFallsSlowly) {
+  JudgedEpochs falls("loss_oscillating"), stays("loss_oscillating");
+  for (const double mean : {1.69, 1.602, 1.596, 1.5, 1.43}) falls.epoch(swinging(mean));
+  EXPECT_TRUE(falls.findings().empty());
+  for (int i = 0; i < 3; ++i) stays.epoch(swinging(1.69));
+  EXPECT_TRUE(stays.stands());
+}
+
+/// 80 losses that rise and fall with the order of their samples, and a little on their own in each epoch.
+std::vector<double> sorted_losses(int epoch) {
+  std::vector<double> losses;
+  for (int i = 0; i < 80; ++i) losses.push_back((i / 10 % 2 == 0 ? 1.5 : 0.5) + 0.1 * std::sin(0.7 * (i + 17 * epoch)));
+  return losses;
+}
+
+TEST(LossOscillating, LastsWhileTheCurveStillRepeatsThoughSomeLossesAreZero) {
+  JudgedEpochs sorted("loss_oscillating");
+  for (int epoch = 0; epoch < 3; ++epoch) sorted.epoch(sorted_losses(epoch));
+  ASSERT_TRUE(sorted.stands());
+  EXPECT_NE(sorted.findings().back().message.find("in the same way"), std::string::npos);
+  sorted.recent() = {0, 1, 0};
+  for (int epoch = 0; epoch < 6; ++epoch) sorted.epoch(sorted_losses(epoch));
+  EXPECT_TRUE(sorted.stands());
+  std::vector<double> shuffled;
+  for (int i = 0; i < 80; ++i) shuffled.push_back(0.5 + 0.1 * std::sin(1.1 * i));
+  sorted.epoch(shuffled);
+  EXPECT_FALSE(sorted.stands());
+}
+
+TEST(LossOscillating, IsNamedBeforeTheRateAsACauseOfDeadUnitsOnlyForSortedSamples) {
+  const Observation dead{.rule = &rule_named("dead_units")};
+  const std::vector<Effects>& links = rule_named("loss_oscillating").brings_about;
+  const auto link = std::ranges::find_if(links, [](const Effects& each) { return each.has("dead_units"); });
+  ASSERT_NE(link, links.end());
+  EXPECT_EQ(link->strength, Strength::hint) << "it stays as bad as it is";
+  EXPECT_TRUE(link->agrees({.message = "the training loss rises and falls in the same way in each epoch (…)"}, dead));
+  EXPECT_FALSE(link->agrees({.message = "the training loss swings slowly up and down"}, dead));
 }
 
 /// Whether `overfitting` is reported after epochs of these validation losses, while the training loss falls.
 bool overfits(const std::vector<double>& held_out) {
-  Losses losses;
-  testing::JudgedFindings judged;
-  Situation now{.losses = &losses};
-  for (std::size_t epoch = 0; epoch < held_out.size(); ++epoch) {
-    for (int i = 0; i < 10; ++i) push(losses, "train_loss", 1.2 * std::pow(0.8, static_cast<double>(epoch)));
-    losses.validation.add(held_out[epoch]);
-    losses.end_epoch();
-    rule_named("overfitting").looks[0].judge(judged.judge("overfitting"), now);
-  }
-  return !judged.findings.empty();
+  JudgedEpochs judged("overfitting");
+  for (std::size_t epoch = 0; epoch < held_out.size(); ++epoch)
+    judged.epoch(std::vector<double>(10, 1.2 * std::pow(0.8, static_cast<double>(epoch))), held_out[epoch]);
+  return !judged.findings().empty();
+}
+
+TEST(Overfitting, LastsWhileTheValidationLossIsHighThoughTheTrainingLossRises) {
+  JudgedEpochs restarts("overfitting");
+  double trained = 1;
+  for (const double held_out : {1.0, 0.7, 0.5, 0.5, 0.6, 0.7, 0.8})
+    restarts.epoch(std::vector<double>(10, trained *= 0.7), held_out);
+  ASSERT_TRUE(restarts.stands());
+  for (int i = 0; i < 3; ++i) restarts.epoch(std::vector<double>(10, 0.7), 1.2);
+  EXPECT_TRUE(restarts.stands());
+  restarts.epoch(std::vector<double>(10, 0.5), 0.5);
+  EXPECT_TRUE(restarts.stands()) << "one low epoch may be luck";
+  restarts.epoch(std::vector<double>(10, 0.5), 0.5);
+  EXPECT_FALSE(restarts.stands()) << "the validation loss is low again";
 }
 
 TEST(Overfitting, IsALossThatFellAndGrows) {
@@ -253,6 +372,19 @@ TEST(LossSpike, NamesAJumpOfTheInputsAtTheSameTime) {
   EXPECT_EQ(stage.advice.find("learning rate"), std::string::npos);
   EXPECT_EQ(stage.severity, uint32_t{LOUPE_SEVERITY_INFO}) << "a new stage of training";
   EXPECT_EQ(outlier.severity, uint32_t{LOUPE_SEVERITY_WARNING}) << "a batch that is far from all others";
+}
+
+TEST(LossSpike, IsNotReportedForTheFirstLossOfAnEpoch) {
+  const auto spikes = [](int place) {
+    JudgedEpochs judged("loss_spike");
+    std::vector<double> losses(30, 1);
+    judged.epoch(losses);
+    losses[static_cast<std::size_t>(place)] = 40;
+    judged.epoch(losses);
+    return judged.stands();
+  };
+  EXPECT_FALSE(spikes(0)) << "a new task";
+  EXPECT_TRUE(spikes(1));
 }
 
 TEST(LossSpike, WaitsForAStepWhoseInputsWereMeasured) {

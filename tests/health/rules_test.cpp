@@ -199,6 +199,44 @@ TEST(MessagesAboutEpochs, NameThoseOfTheirNumbers) {
             "gradients were computed in epoch 7, but no optimizer stepped and no parameter changed");
 }
 
+/// Judges the order of batches, epoch by epoch.
+struct JudgedOrder {
+  explicit JudgedOrder(bool has_gaps) { model.had_gaps = has_gaps; }
+  void epoch(const std::vector<uint64_t>& batches) {
+    for (const uint64_t each : batches)
+      model.epoch.inputs.push_back({.is_known = true, .is_whole = true, .some = each});
+    Judge judge = judged.judge("same_order");
+    judge.when = When::tick;
+    rule_named("same_order").looks.back().judge(judge, {.model = &model});
+    model.next_epoch();
+    judged.ledger.end(judged.report, {.tick = true,
+                                      .window = [](const loupe_module*) { return true; },
+                                      .is_open = [](const Finding&) { return false; }});
+  }
+  bool stands() const { return !judged.findings.empty() && !judged.findings.back().is_over; }
+
+  Model model{"net"};
+  testing::JudgedFindings judged;
+};
+
+TEST(SameOrder, LastsWhileTheMeasuredStepsDiffer) {
+  JudgedOrder sampled(/*has_gaps=*/true), whole(/*has_gaps=*/false), never(/*has_gaps=*/true);
+  for (JudgedOrder* each : {&sampled, &whole}) {
+    for (int i = 0; i < 3; ++i) each->epoch({1, 2, 3, 4, 5});
+    EXPECT_TRUE(each->stands());
+    each->epoch({1, 3, 5, 7});
+  }
+  EXPECT_TRUE(sampled.stands());
+  EXPECT_FALSE(whole.stands()) << "all steps were measured, so the order has changed";
+  sampled.epoch({1, 2, 3, 4, 5});
+  EXPECT_TRUE(sampled.stands());
+  never.epoch({1, 2, 3, 4, 5});
+  never.epoch({1, 2, 3, 4, 5});
+  never.epoch({1, 3, 5, 7});
+  never.epoch({1, 2, 3, 4, 5});
+  EXPECT_TRUE(never.judged.findings.empty()) << "unknown in the third epoch";
+}
+
 TEST(RulesOfHealth, HaveAnExampleForExplain) {
   for (const Rule& rule : rules()) {
     const std::string fault = rule.lines_with('-'), repair = rule.lines_with('+');

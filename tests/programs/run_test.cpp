@@ -188,6 +188,16 @@ TEST(Run, ShowsALossWithoutTheScaleThatGradientsAreDividedBy) {
   expect_silent(both, "no optimizer stepped");
 }
 
+TEST(Run, NamesTheFactorThatAValidationLossTakesOverFromTheTrainedLoss) {
+  const Both both = run_trainer("accumulates", every_step);
+  expect_says(both, "mean of the batch, times 0.5 like the trained loss");
+  Recorded recorded = both.recorded();
+  const auto losses = recorded.values["Loss"]["Loss"]["val_loss mean"];
+  EXPECT_EQ(losses.size(), 3U) << both.messages;
+  for (const auto& each : losses) EXPECT_LT(each.second, 0.6) << both.messages;
+  expect_silent(run_trainer("epochs", every_step), ", times");
+}
+
 TEST(Run, CallsATermOfTheLossByItsFunction) {
   const Both both = run_trainer("composed", every_step);
   Recorded recorded = both.recorded();
@@ -341,7 +351,7 @@ TEST(Run, SaysAtTheEndWhatItDidNotObserve) {
     const auto begin = messages.rfind("loupe: not judged: ");
     return begin == std::string::npos ? "" : messages.substr(begin, messages.find('\n', begin) - begin);
   };
-  EXPECT_EQ(unobserved("gan"), "loupe: not judged: the trend of the losses (several models train)");
+  EXPECT_EQ(unobserved("gan"), "loupe: not judged: the trend of the losses (several optimizers train)");
   EXPECT_EQ(unobserved("mlp"),
             "loupe: not judged: the trend of the loss (it needs 3 epochs; this run had 1, counted by steps)");
   EXPECT_EQ(unobserved("epochs"), "");

@@ -227,6 +227,24 @@ void scaled() {
   print_sum(net->parameters());
 }
 
+/// Adds up the gradients of two batches, each with half its loss, and validates with the whole loss.
+void accumulates() {
+  Net net;
+  torch::optim::SGD optimizer(net->parameters(), 0.05);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    net->train();
+    for (int i = 0; i < 20; ++i) {
+      if (i % 2 == 0) optimizer.zero_grad();
+      (nn::functional::cross_entropy(net->forward(inputs()), labels()) / 2).backward();
+      if (i % 2 == 1) optimizer.step();
+    }
+    net->eval();
+    const torch::NoGradGuard no_gradients;
+    std::printf("validation %.6f\n", nn::functional::cross_entropy(net->forward(inputs()), labels()).item<double>());
+  }
+  print_sum(net->parameters());
+}
+
 /// Trains with a loss of two terms. LibTorch has a function for one of them.
 void composed() {
   nn::Sequential net(nn::Linear(4, 16), nn::ReLU(), nn::Linear(16, 2));
@@ -775,6 +793,7 @@ int main(int count, char** arguments) {
   if (shape == "bare") bare();
   if (shape == "shuffled") shuffled();
   if (shape == "scaled") scaled();
+  if (shape == "accumulates") accumulates();
   if (shape == "composed") composed();
   if (shape == "two_arms") two_arms();
   if (shape == "twin") twin();

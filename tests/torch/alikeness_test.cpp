@@ -78,4 +78,14 @@ TEST_F(AlikenessTest, IsNotReportedForOutputsWithALargeMean) {
   EXPECT_EQ(told("collapsed_output"), "");
 }
 
+/// As in triplets: the rows of a run are of one class, and those of another run of the step are of another one.
+TEST_F(AlikenessTest, IsNotReportedForRunsThatHaveOneClassEach) {
+  nn::Sequential model(nn::Linear(6, 16), nn::Tanh(), nn::Linear(16, 8));
+  train(model, [&] {
+    const auto of_class = [&](double middle) { return model->forward(torch::randn({32, 6}) + middle); };
+    return nn::functional::triplet_margin_loss(of_class(1), of_class(1), of_class(-1));
+  });
+  EXPECT_EQ(told("collapsed_output"), "");
+}
+
 }  // namespace

@@ -353,6 +353,45 @@ TEST(FindingsOfSeveralModels, AreJudgedByTheWindowsOfTheirOwn) {
   EXPECT_TRUE(tells(inspector, "dead_units"));
 }
 
+TEST(FindingsOfSeries, CountTheChannelsOfAConvolutionAsItsUnits) {
+  loupe::Inspector inspector = inspector_with_short_windows();
+  torch::manual_seed(4);
+  nn::Sequential model(nn::Conv1d(2, 16, 3), nn::ReLU(), nn::Flatten(), nn::Linear(16 * 9, 3));
+  torch::nn::init::constant_(model[0]->as<nn::Conv1d>()->bias, dead);
+  torch::optim::SGD optimizer(model->parameters(), 0.05);
+  inspector.attach(*model, optimizer);
+  for (int step = 0; step < 60; ++step) {
+    optimizer.zero_grad();
+    nn::functional::cross_entropy(model->forward(torch::randn({16, 2, 11})), torch::randint(3, {16})).backward();
+    optimizer.step();
+  }
+  const std::vector<loupe::Finding> found = inspector.findings();
+  const auto silent =
+      std::find_if(found.begin(), found.end(), [](const auto& each) { return each.rule == "dead_units"; });
+  ASSERT_NE(silent, found.end());
+  EXPECT_NE(silent->message.find("16 of 16 units"), std::string::npos) << silent->message;
+}
+
+TEST(FindingsOfSeveralModels, NameARateThatIsZeroForOneOfThemAndNotItsEffect) {
+  loupe::Inspector inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n");
+  torch::manual_seed(4);
+  nn::Linear body(6, 8), head(8, 3);
+  const auto group = [](const auto& model, double rate) {
+    return torch::optim::OptimizerParamGroup(model->parameters(), std::make_unique<torch::optim::SGDOptions>(rate));
+  };
+  torch::optim::SGD optimizer(std::vector<torch::optim::OptimizerParamGroup>{group(body, 0), group(head, 0.05)},
+                              torch::optim::SGDOptions(0.05));
+  inspector.attach(*body, optimizer, "body");
+  inspector.attach(*head, optimizer, "head");
+  for (int step = 0; step < 4; ++step) {
+    optimizer.zero_grad();
+    nn::functional::cross_entropy(head(body(torch::randn({16, 6})).tanh()), torch::randint(3, {16})).backward();
+    optimizer.step();
+  }
+  EXPECT_TRUE(tells(inspector, "zero_learning_rate"));
+  EXPECT_FALSE(tells(inspector, "no_effect"));
+}
+
 /// Whether health finds lost state if trained weights go on with the same optimizer or a new one.
 bool misses_a_state(bool is_new) {
   torch::manual_seed(3);

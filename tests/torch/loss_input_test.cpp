@@ -25,8 +25,10 @@ std::optional<loupe::Finding> told_of(const std::function<Tensor(const Tensor&)>
   inspector.attach(*model, optimizer);
   for (int step = 0; step < 2; ++step) {
     optimizer.zero_grad();
-    loss(model->forward(torch::randn({8, 6}))).backward();
-    optimizer.step();
+    const Tensor made = loss(model->forward(torch::randn({8, 6})));
+    inspector.push_loss(made, true);
+    made.backward();
+    optimizer.step();  // while the loss keeps its graph
   }
   for (const loupe::Finding& each : inspector.findings()) {
     if (each.rule == rule) return each;
@@ -55,6 +57,41 @@ TEST(LossInput, OfAnElementwiseLossIsAsManyAsItsTargets) {
   expect(column([](auto& out, auto target) { return F::smooth_l1_loss(out, target); }), LOUPE_SEVERITY_ERROR, words);
   EXPECT_FALSE(column([](auto& out, auto target) { return F::mse_loss(out.squeeze(1), target); }));
   EXPECT_FALSE(column([](auto& out, auto target) { return F::mse_loss(out, target.unsqueeze(1)); }));
+}
+
+TEST(LossInput, OfASubtractionByHandIsAsManyAsItsTargets) {
+  const auto column = [](const auto& loss) { return told_of(loss, "loss_input", 1); };
+  const std::string from_column = "repeats [8, 1] to [8, 8], so each output is compared with targets of other samples";
+  expect(column([](const Tensor& out) { return (out - torch::randn({8})).pow(2).mean(); }), LOUPE_SEVERITY_ERROR,
+         from_column);
+  expect(column([](const Tensor& out) {
+           const Tensor distance = (torch::randn({8}) - out.sigmoid()).abs();
+           return torch::where(distance < 1, 0.5 * distance * distance, distance - 0.5).mean();
+         }),
+         LOUPE_SEVERITY_ERROR, from_column);
+  expect(column([](const Tensor& out) {
+           return (out.squeeze(1) - torch::randn({8, 1})).abs().mean();
+         }),
+         LOUPE_SEVERITY_ERROR, "repeats [8] to [8, 8]");
+  EXPECT_FALSE(column([](const Tensor& out) { return (out - torch::randn({8, 1})).pow(2).mean(); }));
+  EXPECT_FALSE(column([](const Tensor& out) { return (out.squeeze(1) - torch::randn({8})).pow(2).mean(); }));
+}
+
+TEST(LossInput, MayBeRepeatedToCompareAllPairs) {
+  const auto column = [](const auto& loss) { return told_of(loss, "loss_input", 1); };
+  const Tensor later = torch::ones({8, 8}).triu();
+  // Ranking, the partial likelihood of Cox, quantiles, and other outputs that the program itself lays out as pairs.
+  EXPECT_FALSE(column([&](const Tensor& out) { return (torch::relu(1 - (out - out.t())) * later).mean(); }));
+  EXPECT_FALSE(column([&](const Tensor& out) {
+    return (torch::relu(out - out.squeeze(1)) * later).mean() + (out - torch::randn({8})).abs().mean();
+  }));
+  EXPECT_FALSE(column([&](const Tensor& out) {
+    return ((out.exp().squeeze(1) * later).sum(1).log() - out.squeeze(1)).mean() - (out * later).mean();
+  }));
+  EXPECT_FALSE(column([](const Tensor& out) { return (out - torch::linspace(0, 1, 5)).abs().mean(); }));
+  EXPECT_FALSE(
+      column([](const Tensor& out) { return (out.squeeze(1).unsqueeze(1) - torch::randn({8})).abs().mean(); }));
+  EXPECT_FALSE(column([](const Tensor& out) { return (out.unsqueeze(2) - torch::randn({8, 1, 8})).abs().mean(); }));
 }
 
 TEST(LossInput, CanBeComparedWithASingleNumber) {

@@ -147,6 +147,31 @@ TEST_F(ScriptTaps, ShowWhatEachModuleGave) {
   }
 }
 
+TEST_F(ScriptTaps, TakeAScriptWithoutAModeToEvaluateWithoutGradients) {
+  const auto unit = std::make_shared<torch::jit::CompilationUnit>();
+  torch::jit::Module inner(c10::QualifiedName("__torch__.models.Inner"), unit),
+      net(c10::QualifiedName("__torch__.models.Net"), unit);
+  inner.register_parameter("weight", ScriptMaker::parameter({2, 3}), false);
+  inner.define("def forward(self, x):\n  return torch.linear(x, self.weight)\n");
+  net.register_module("inner", inner);
+  net.define("def forward(self, x):\n  return torch.relu(self.inner.forward(x))\n");
+  auto inspector = probed();
+  inspector.attach(net);
+  const auto expect_all = [&](const std::string& mode) {
+    told().clear();
+    net.forward({torch::ones({4, 3})});
+    const Lines seen = take("forward");
+    EXPECT_FALSE(seen.empty());
+    for (const std::string& line : seen) EXPECT_NE(line.find(mode), std::string::npos) << line;
+  };
+  expect_all("|T|G|");
+  {
+    torch::NoGradGuard guard;
+    expect_all("|E|-|");
+  }
+  expect_all("|T|G|");
+}
+
 TEST_F(ScriptTaps, SeeParameterGradientsAndSteps) {
   Trained trained;
   auto inspector = probed("gatherers: [parameter_gradient, optimizer_step]");

@@ -55,7 +55,7 @@ Lines said_of(const std::vector<MakesImpl::Function>& functions, int forwards = 
   Lines lines;
   for (std::string line; std::getline(text, line);) {
     const auto has = [&](const char* words) { return line.find(words) != std::string::npos; };
-    if (has("cannot be measured") || has("sparse tensors")) lines.push_back(line);
+    if (has("cannot be measured") || has("sparse values")) lines.push_back(line);
   }
   return lines;
 }

@@ -139,10 +139,22 @@ TEST(LateModules, AreNamedOnceAtTheNextTick) {
   ::testing::internal::CaptureStderr();
   inspector.tick_epoch();
   const std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("are not watched: 'head' (torch::nn::LinearImpl); detach"), std::string::npos) << said;
+  EXPECT_NE(said.find("are not watched: 'head' (torch::nn::LinearImpl); add"), std::string::npos) << said;
   ::testing::internal::CaptureStderr();
   inspector.tick_epoch();
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "the message came twice";
+}
+
+TEST(LateModules, AreNotNamedIfTheyAreAttachedThemselves) {
+  Headed model;
+  auto inspector = probed();
+  inspector.attach(*model);
+  model->put_in_another_head();
+  inspector.attach(*model->head, "head");
+  ::testing::internal::CaptureStderr();
+  inspector.tick_epoch();
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said.find("are not watched"), std::string::npos) << said;
 }
 
 TEST(LateModules, ThatNoOptimizerHoldsAreNotCalledUnregistered) {

@@ -314,10 +314,9 @@ void GathererNode::tell_of_sparse() {
     if ((subscriber.refuses & LOUPE_EVENT_SPARSE) != 0) lenses.insert(subscriber.guard->speaker());
   }
   if (lenses.empty()) return;
-  log(LOUPE_LOG_WARNING, "'" + (has_label_ ? label_ + "' of " : entry_.component->name + std::string("' of ")) +
-                             module_.shown_name() + " has sparse tensors, which are not made dense for " +
-                             join(lenses) +
-                             ", so it gets no numbers there; LOUPE_REQUEST_SPARSE requests their values");
+  log(LOUPE_LOG_WARNING, "for the sparse values of " + (has_label_ ? "'" + label_ + "' of " : "") +
+                             module_.shown_name() + " (" + tap_name(streams_.front()->tap()) +
+                             "), nothing is shown by " + join(lenses) + "; a lens gets them by LOUPE_REQUEST_SPARSE");
 }
 
 /// Whether it was already measured for an earlier subscriber; on a device, a group's subscribers are in two places.

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <dlfcn.h>
+#include <loupe/text/number_text.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <torch/csrc/autograd/generated/Functions.h>
@@ -371,6 +372,19 @@ void ProgramLosses::end_epoch() {
   if (scale_.any_waits()) show_waiting(scale_.is_likely_of_waiting());
 }
 
+namespace {
+
+/// ", times 0.5 like the trained loss", if that is known without waiting for a device.
+std::string text_of_factor(const at::Tensor& factor) {
+  constexpr double rounding = 1e-3;
+  if (!factor.device().is_cpu()) return "";
+  const double times = factor.item<double>();
+  if (!std::isfinite(times) || std::abs(times - 1) < rounding) return "";
+  return ", times " + rounded_text(times) + " like the trained loss";
+}
+
+}  // namespace
+
 void ProgramLosses::evaluated(const at::Tensor& result, const char* function, const void* place) {
   constexpr std::size_t most_early = 1000;
   if (!any()) {
@@ -390,10 +404,13 @@ void ProgramLosses::evaluated(const at::Tensor& result, const char* function, co
   }
   const LossNames::Named named = validation_names_.of(place);
   if (named.name.empty()) return;
-  if (named.is_new) tell_.guess("'" + named.name + "': the loss in eval mode or without gradients, mean of the batch");
   const at::NoGradGuard no_graph;
   const at::Tensor& factor = role->second.factor;
   const bool fits = factor.defined() && factor.device() == result.device();
+  if (named.is_new) {
+    tell_.guess("'" + named.name + "': the loss in eval mode or without gradients, mean of the batch" +
+                (fits ? text_of_factor(factor) : ""));
+  }
   values_.show_loss(named.name, fits ? result * factor : result, /*train=*/false);
 }
 

@@ -520,7 +520,7 @@ void WatchedProgram::tell_unobserved() {
   if (!losses_->any()) {
     unobserved.emplace_back("any loss (backward() was called on no number)");
   } else if (trainings() > 1) {
-    unobserved.emplace_back("the trend of the losses (several models train)");
+    unobserved.emplace_back("the trend of the losses (several optimizers train)");
   } else if (epochs_ < enough_epochs) {
     unobserved.push_back("the trend of the loss (it needs " + std::to_string(enough_epochs) + " epochs; this run had " +
                          std::to_string(epochs_) + (clock_->knows_epochs() ? ")" : ", counted by steps)"));

@@ -1,5 +1,7 @@
 #include "script/script_model.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <mutex>
 #include <utility>
 
@@ -154,7 +156,10 @@ void ScriptModel::add_children(ScriptLayer& layer, const torch::jit::Module& scr
 std::shared_ptr<const ScriptElements> ScriptModel::follow_script() {
   const std::lock_guard lock(mutex_);
   bool changed = elements_ == nullptr;
-  // Start at the root: train() of a module also applies to its children.
+  // Start at the root: train() of a module also applies to its children. Without the attribute, eval() of the script
+  // changes nothing, and a validation is known by its missing gradients.
+  const bool has_gradients = at::GradMode::is_enabled();
+  if (training_slot_ == no_slot && is_training() != has_gradients) train(has_gradients);
   changed = follow() || changed;
   for (const auto& layer : layers_) changed = layer->follow() || changed;
   if (!changed) return elements_;

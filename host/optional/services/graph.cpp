@@ -363,15 +363,55 @@ std::string steep_at(const NodeHandle& node) {
   return "";
 }
 
+/// Whether a function's output has this shape. Computes nothing of that size.
+bool has_shape(const Function& node, uint32_t output, at::IntArrayRef sizes) {
+  return output < node.num_inputs() && node.input_metadata(output).is_same_shape(at::zeros({1}).expand(sizes));
+}
+
+/// Reports a subtraction between the loss and the last layers that repeats its only operand with a gradient, N numbers,
+/// to N x N. This is intended if any other compares pairs of two operands with gradients, or after unsqueeze() and the
+/// like.
+void lend_repeating(const NodeHandle& loss, loupe_draft_take_maker take, void* context) {
+  constexpr std::size_t most = 256;
+  std::vector<NodeHandle> all{loss};
+  std::unordered_set<const Function*> met;
+  std::optional<Maker> found;
+  for (std::size_t i = 0; i < all.size() && i < most; ++i) {
+    const NodeHandle node = all[i];
+    const auto& edges = node->next_edges();
+    const bool is_layer = std::any_of(edges.begin(), edges.end(), [](const auto& edge) {
+      return dynamic_cast<const AccumulateGrad*>(edge.function.get()) != nullptr;
+    });
+    if (is_layer) continue;
+    const bool is_subtraction = edges.size() == 2 && has_name(node->name(), {"Sub", "Rsub"});
+    for (const auto& edge : edges) {
+      if (!edge.is_valid()) continue;
+      if (met.insert(edge.function.get()).second) all.push_back(edge.function);
+      if (!is_subtraction) continue;
+      const int64_t rows = count_of(*edge.function, edge.input_nr);
+      if (rows < 2 || !has_shape(*node, 0, {rows, rows})) continue;
+      const bool is_column = has_shape(*edge.function, edge.input_nr, {rows, 1});
+      const bool is_intended = (edges[0].is_valid() && edges[1].is_valid()) ||
+                               has_name(edge.function->name(), {"Unsqueeze", "T", "Transpose", "Permute", "Expand"}) ||
+                               !(is_column || has_shape(*edge.function, edge.input_nr, {rows}));
+      if (is_intended) return;
+      const std::string text = std::to_string(rows);
+      found = Maker{node->name(), "repeats [" + text + (is_column ? ", 1" : "") + "] to [" + text + ", " + text + "]"};
+    }
+  }
+  if (found) lend_maker(*found, take, context);
+}
+
 /// Reports them in the order of their distance from the loss, each name once.
 loupe_status find_steep(void*, const loupe_tensor* parameter, loupe_draft_take_maker take, void* context,
                         loupe_error* error) {
   return detail::guarded(error, [&] {
     constexpr std::size_t most = 100000;
     const at::NoGradGuard no_graph;
-    const void* leaf = const_data(native_tensor(parameter));
     const NodeHandle loss = last_graph_here();
     if (loss == nullptr) return;
+    if (parameter == nullptr) return lend_repeating(loss, take, context);
+    const void* leaf = const_data(native_tensor(parameter));
     std::vector<NodeHandle> all{loss};
     std::unordered_map<const Function*, std::vector<const Function*>> above{{loss.get(), {}}};
     std::vector<const Function*> leading;

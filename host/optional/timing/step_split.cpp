@@ -18,6 +18,7 @@ void StepSplit::begin(double now) {
   loupe_ = optimizers_ = 0;
   begun_ = last_ = now;
   gap_ = 0;
+  evaluating_ = evaluated_ = 0;
   elsewhere_ = 0;
 }
 
@@ -38,10 +39,21 @@ void StepSplit::pass(double now) {
     // A forward within a node of the graph recomputes (checkpointing).
     const bool goes_backward = frames_.front().is_node, trains = frames_.front().trains;
     part(goes_backward ? StepPart::backward : trains ? StepPart::forward : StepPart::other) += seconds;
+    if (!goes_backward && !trains) evaluating_ += seconds;
     const int innermost = frames_.back().layer;
     if (innermost < 0 || !(goes_backward || trains)) return;
     (goes_backward ? layer(innermost).backward : layer(innermost).forward) += seconds;
   }
+}
+
+/// A backward pass has come: forwards in eval mode before it were the step's forward, if it had no other. A program may
+/// never call train().
+void StepSplit::count_evaluation() {
+  const double seconds = std::exchange(evaluated_, 0);
+  if (before_ != Before::evaluation || seconds == 0) return;
+  part(StepPart::other) -= seconds;
+  part(StepPart::forward) += seconds;
+  before_ = Before::forward;
 }
 
 /// Adds the gap that has ended to parts. A backward pass on other threads shows only as a gap.
@@ -49,6 +61,7 @@ void StepSplit::claim(StepPart by) {
   const double elsewhere = std::exchange(gap_, 0), backward_until = elsewhere_.exchange(0);
   double left = elsewhere;
   if (backward_until > last_ - elsewhere) {
+    count_evaluation();
     const double backward = std::min(elsewhere, backward_until - (last_ - elsewhere));
     part(StepPart::backward) += backward;
     left -= backward;
@@ -75,12 +88,14 @@ void StepSplit::enter_forward(int number, bool trains, double now) {
   if (number >= 0 && trains) ++layer(number).calls;
 }
 
-void StepSplit::leave_forward(double now) {
+void StepSplit::leave_forward(double now, bool has_graph) {
   pass(now);
   if (frames_.empty()) return;
   const Frame left = frames_.back();
   frames_.pop_back();
   if (!frames_.empty()) return;
+  const double evaluating = std::exchange(evaluating_, 0);
+  if (has_graph) evaluated_ += evaluating;
   if (left.trains) {
     before_ = Before::forward;
   } else if (before_ != Before::forward) {
@@ -90,8 +105,10 @@ void StepSplit::leave_forward(double now) {
 
 void StepSplit::enter_node(int number, double now) {
   pass(now);
-  if (frames_.empty())
+  if (frames_.empty()) {
+    count_evaluation();
     claim(before_ == Before::forward || before_ == Before::backward ? StepPart::backward : StepPart::other);
+  }
   frames_.push_back({number, true, false});
 }
 
@@ -158,7 +175,7 @@ void StepAccount::tell(const StepCall& call, double now) {
       if (was_in_loupe && !split_.is_in_loupe()) close_span(now);
       return;
     case StepCall::Kind::leave_forward:
-      split_.leave_forward(now);
+      split_.leave_forward(now, call.has_graph);
       return close_span(now);
     case StepCall::Kind::leave_node:
       split_.leave_node(now);

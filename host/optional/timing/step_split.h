@@ -34,7 +34,8 @@ class StepSplit {
   void begin(double now);
   /// @param layer  its number from 0, or -1  @param trains  also for the forwards inside it
   void enter_forward(int layer, bool trains, double now);
-  void leave_forward(double now);
+  /// @param has_graph  the forward made nodes of the graph
+  void leave_forward(double now, bool has_graph = false);
   /// A node of the graph runs backward. @param layer  the layer that made it, or -1
   void enter_node(int layer, double now);
   void leave_node(double now);
@@ -64,6 +65,7 @@ class StepSplit {
   double& part(StepPart which) { return parts_[static_cast<std::size_t>(which)]; }
   void pass(double now);
   void claim(StepPart by);
+  void count_evaluation();
   Layer& layer(int number);
 
   std::array<double, step_parts> parts_{};
@@ -73,6 +75,8 @@ class StepSplit {
   int loupe_ = 0, optimizers_ = 0;
   double begun_ = 0, last_ = 0;
   double gap_ = 0;  // seconds since the last call of the step
+  // Seconds in `other` that may be the step's forward: of the current forward in eval mode, and of those with a graph.
+  double evaluating_ = 0, evaluated_ = 0;
   std::atomic<double> elsewhere_{0};
 };
 
@@ -92,6 +96,7 @@ struct StepCall {
   int layer = -1;          ///< its number from 0; -1 is none
   bool trains = false;     ///< whether a forward trains
   int64_t number = -1;     ///< the number that autograd gave a node
+  bool has_graph = false;  ///< whether the forward that ends made nodes
   bool elsewhere = false;  ///< a node on another thread
   std::string name = {};   ///< the name of a node, if spans are kept
 };

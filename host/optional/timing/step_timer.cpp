@@ -202,6 +202,7 @@ bool StepTimer::enter_forward(const void* module, bool trains, int64_t made, con
   if (is_new) layers_.push_back(nodes());
   const int layer = place->second;
   tell({StepCall::Kind::enter_forward, layer, trains});
+  if (open_.empty()) made_before_ = made;
   open_.push_back(layer);
   begin_nodes(made, layer);
   return true;
@@ -209,7 +210,7 @@ bool StepTimer::enter_forward(const void* module, bool trains, int64_t made, con
 
 void StepTimer::leave_forward(int64_t made) {
   if (here() == nullptr) return;
-  tell({StepCall::Kind::leave_forward});
+  tell({.kind = StepCall::Kind::leave_forward, .has_graph = made > made_before_});
   if (open_.empty()) return;
   open_.pop_back();
   begin_nodes(made, open_.empty() ? -1 : open_.back());

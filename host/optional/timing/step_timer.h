@@ -146,6 +146,7 @@ class StepTimer final : public WorkListener {
   std::unordered_map<const void*, int> numbers_;
   std::vector<Nodes> layers_;
   std::vector<int> open_;                        // layers whose forwards are active
+  int64_t made_before_ = 0;                      // the nodes made before the outermost of them
   std::vector<std::pair<int64_t, int>> makers_;  // first node numbers and their layers, ascending
   int last_layer_ = -1;
   Extras extras_;

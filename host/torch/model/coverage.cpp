@@ -139,24 +139,25 @@ bool tell_of_unseen(const std::vector<std::shared_ptr<TapPoint>>& points, const 
 }
 
 void LateModules::tell(const std::vector<std::shared_ptr<TapPoint>>& points, const std::string& model) {
-  std::unordered_set<const torch::nn::Module*> known;
-  for (const auto& point : points) {
-    if (point->alive()) known.insert(point->module);
-  }
+  std::shared_ptr<const Registry::Table> watched;  // also those that are attached as models of their own
+  uint64_t generation = 0;
+  Registry::instance().refresh(watched, generation);
   std::string text;
   std::size_t count = 0;
   for (const auto& point : points) {
     const auto holder = point->owner.lock();
     if (holder == nullptr || (point->node->description().flags & LOUPE_MODULE_LEAF) != 0) continue;
     for (const auto& child : holder->children()) {
-      if (known.count(child.get()) != 0 || !told_.insert(child.get()).second || ++count > shown) continue;
+      const ModuleEntry* seen = watched->find(child.get());
+      if ((seen != nullptr && seen->points[0]->alive()) || !told_.insert(child.get()).second || ++count > shown)
+        continue;
       text += (text.empty() ? "'" : ", '") + name_of(*point, *holder, child.get()) + "' (" + child->name() + ")";
     }
   }
   if (count == 0) return;
   if (count > shown) text += " and " + std::to_string(count - shown) + " more";
-  log(LOUPE_LOG_WARNING, "modules were added to '" + model + "' after it was attached, and are not watched: " + text +
-                             "; detach the model and attach it again");
+  log(LOUPE_LOG_WARNING, "modules were added to '" + model + "' while it was watched, and are not watched: " + text +
+                             "; add them earlier, or, with an inspector, detach the model and attach it again");
 }
 
 bool holds_by_now(const std::vector<std::shared_ptr<TapPoint>>& points, const torch::nn::Module& module) {

@@ -459,11 +459,11 @@ void OptimizerSteps::tell_of_unseen_changes() {
   if (changed.empty() || std::exchange(told_of_changes_, true)) return;
   log(LOUPE_LOG_WARNING,
       "parameters of '" + names_.root() + "' (such as " + changed +
-          ") changed since the last tick, but no step of an optimizer was seen, so their updates are "
-          "not shown" +
+          ") changed in this epoch, but no optimizer's step was seen, so these updates are not shown: the program "
+          "wrote the values itself, or steps with an optimizer " +
           (is_only_watched()
-               ? "; steps are seen only for a torch::optim::Optimizer"
-               : "; attach the optimizer that changes them, or call inspector.optimizer_stepped() after each step"));
+               ? "that is no torch::optim::Optimizer"
+               : "that is not attached; attach it, or call inspector.optimizer_stepped() after each step"));
 }
 
 void OptimizerSteps::tell_of_uncovered() {

@@ -33,6 +33,11 @@ struct Alikeness {
   RowSpread at_start, now;
   uint64_t ran_at = 0;      ///< Model::step_now when it last ran with gradients
   bool runs_again = false;  ///< more than once in a step, as with two views of each sample
+  // Over the window: whether runs of one step clearly differ in their first rows, as if each run had one class.
+  bool runs_differ = false;
+  std::array<double, 16> first_row{};  ///< some of the last run's first row
+  /// Compares the first row of this run with that of the run before.
+  void take_first_row(const Elements& output, bool is_same_step);
 
   /// Two layers with the same input and outputs of one shape, from which a third layer's input of that shape is
   /// computed: the mean and the variance of a code. Kept by the second.
@@ -83,6 +88,7 @@ struct Alikeness {
 
   void next_window() {
     now = {};
+    runs_differ = false;
     code.squares = code.other_squares = 0;
     code.looks = 0;
     choice = {};

@@ -35,6 +35,21 @@ RowSpread RowSpread::of(const Elements& elements) {
   return std::isfinite(spread.squares) ? spread : RowSpread{};
 }
 
+void Alikeness::take_first_row(const Elements& output, bool is_same_step) {
+  constexpr double clearly = 0.1;  // of the mean square, as in judge_embedding
+  if (!output.readable() || !output.floating() || output.dim() < 2 || output.count() == 0) return;
+  const auto all = output.count() / output.size(0), columns = std::min<int64_t>(std::ssize(first_row), all);
+  double variance = 0, squares = 0;
+  for (int64_t i = 0; i < columns; ++i) {
+    double& before = first_row[static_cast<std::size_t>(i)];
+    const double value = output.at(columns == all ? i : scattered_place(i, columns, all));
+    variance += (value - before) * (value - before) / 4;
+    squares += (value * value + before * before) / 2;
+    before = value;
+  }
+  runs_differ = runs_differ || (is_same_step && variance > clearly * squares);
+}
+
 namespace {
 
 constexpr int64_t looks_enough = 2;
@@ -44,6 +59,8 @@ constexpr int64_t looks_enough = 2;
 void judge_embedding(const Judge& judge, const Situation& situation) {
   const Layer* layer = situation.model->last_layer;
   if (layer == nullptr || layer->module == nullptr || situation.compares_targets) return;
+  // The rows of each run are of one class and may be alike.
+  if (layer->alike.runs_differ) return;
   const RowSpread &start = layer->alike.at_start, &now = layer->alike.now;
   if (start.looks < looks_enough || now.looks < looks_enough) return;
   // If a loss compares outputs with outputs, their directions must differ; else the outputs must have become one point,

@@ -100,17 +100,26 @@ void judge_order(const Judge& judge, const Situation& situation) {
   constexpr std::size_t fewest = 4;
   constexpr int enough = 2;
   using Look = Model::InputLook;
+  // Other batches may only mean that other steps were measured, so what was reported lasts, and the next epoch is
+  // compared with the same one.
+  if (model.had_gaps && model.same_orders >= enough &&
+      !std::ranges::equal(model.epoch.inputs, model.inputs_before, {}, &Look::some, &Look::some)) {
+    model.epoch.inputs = model.inputs_before;
+    --model.same_orders;
+  }
   const std::vector<Look>&now = model.epoch.inputs, &before = model.inputs_before;
   const std::size_t count = now.size();
   const bool are_constant = std::ranges::all_of(now, &Look::is_constant);
   const bool differ = std::ranges::any_of(now, [&](const Look& each) { return each.some != now.front().some; });
   const bool is_same =
       count >= fewest && (differ || are_constant) && std::ranges::equal(now, before, {}, &Look::some, &Look::some);
-  model.same_orders = is_same ? model.same_orders + 1 : 0;
+  // Inputs are read as a whole only once some of their elements were the same.
   const bool all_are_same = std::ranges::equal(
       now, before, [](const Look& a, const Look& b) { return a.is_whole && b.is_whole && a.whole() == b.whole(); });
-  if (model.same_orders < enough || !all_are_same) return;
-  const std::string epochs = sentence(" in each of the last ", model.same_orders + 1, " epochs");
+  model.same_orders = !is_same ? 0 : all_are_same ? model.same_orders + 1 : enough - 1;
+  if (model.same_orders < enough) return;
+  const std::string epochs =
+      sentence(" in each of ", model.had_gaps ? "" : "the last ", model.same_orders + 1, " epochs");
   const std::string batches =
       model.had_gaps ? sentence(count, " measured batches") : sentence("first ", count, " batches");
   Observation seen{.module = model.root, .value = static_cast<double>(model.same_orders + 1)};

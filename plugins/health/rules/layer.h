@@ -122,6 +122,8 @@ struct Layer {
     const uint32_t interval = look_interval();
     return interval != 0 && event % interval == 1;
   }
+  /// Whether it is a layer over series, such as Conv1d: its batches have samples, channels and times.
+  bool is_over_series() const { return type.find("1d") != std::string::npos; }
   /// Whether its results may overflow.
   bool is_maker() const { return (role == Role::linear || role == Role::convolution) && !only_selects; }
   /// Whether its output was the same for all inputs often enough.

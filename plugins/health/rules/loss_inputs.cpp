@@ -2,6 +2,8 @@
 
 #include "health/rules/loss_inputs.h"
 
+#include <loupe/draft/tensor_math.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -155,18 +157,44 @@ constexpr FaultText fault_texts[] = {
      "give the model's output first and the target second"},
 };
 
+/// Only autograd's graph shows the shapes in a loss that is written by hand. It is read at the first two steps of a
+/// window, because the program's first loss may still be unknown.
+LossFault fault_of_subtraction(const Judge& judge, const Model& model) {
+  constexpr uint64_t looks = 2;
+  LossFault fault;
+  if (model.window.steps > looks || model.step.input_rows < 2) return fault;
+  const std::string to_pairs = sentence(" to [", model.step.input_rows, ", ", model.step.input_rows, "]");
+  for (const draft::Maker& each : draft::repeating_subtraction(judge.host)) {
+    if (!each.seen.ends_with(to_pairs)) continue;  // not a number for each sample
+    fault = {.kind = LossFault::Kind::broadcast,
+             .function = "a subtraction in the loss",
+             .given = "operands of different shapes and " + each.seen};
+  }
+  return fault;
+}
+
 void judge_loss_input(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
-  const LossFault& fault = model.step.loss_fault;
+  const LossFault& known = model.step.loss_fault;
+  const bool is_by_hand = known.kind == LossFault::Kind::none;
+  const LossFault fault = is_by_hand ? fault_of_subtraction(judge, model) : known;
   const auto text = std::find_if(std::begin(fault_texts), std::end(fault_texts),
                                  [&](const FaultText& each) { return each.kind == fault.kind; });
   if (text == std::end(fault_texts)) return;
   const bool has_floor = fault.floor > 0;
-  judge.tell({.severity = text->severity, .module = model.output_module(), .value = has_floor ? fault.floor : NAN},
+  // Of several outputs, the subtraction may take any.
+  judge.tell({.severity = text->severity,
+              .module = is_by_hand ? model.root : model.output_module(),
+              .value = has_floor ? fault.floor : NAN},
              sentence(fault.function, " is given ", fault.given,
                       has_floor ? sentence(": the loss cannot fall below ", fault.floor) : text->message),
              *text->advice != '\0' ? text->advice
                                    : sentence("pass the scores before the ", fault.maker, " to ", fault.function));
+}
+
+/// A parameter without any gradient is unused, whatever the loss is given.
+bool has_zero_gradient(const Observation&, const Observation& effect) {
+  return effect.value == 0;
 }
 
 }  // namespace
@@ -188,13 +216,15 @@ std::vector<Rule> loss_input_rules() {
       {.name = "loss_input",
        .tag = "Loss",
        .help = "error, warning or info; a loss function is given unsuitable arguments",
-       .measure = "shapes, ranges and sums of a loss function's arguments, and the function that made them",
+       .measure = "shapes, ranges and sums of a loss function's arguments, and the function that made them; shapes of "
+                  "the subtractions in a loss",
        .remedy = "give it what it needs: scores or logarithms of probabilities, in the shape of the targets",
        .looks = {{When::step, &judge_loss_input}},
        .is_blind_on_devices = true,
-       .brings_about = {{.effects = {"unchanged_parameter", "vanishing_gradient", "exploding_gradient", "dead_units",
-                                     "saturated_activation", "constant_output", "loss_spike", "loss_oscillating",
-                                     "diverging_loss", "update_ratio", "loss_not_decreasing"}}},
+       .brings_about = {{.effects = {"unchanged_parameter"}, .agrees = &has_zero_gradient},
+                        {.effects = {"vanishing_gradient", "exploding_gradient", "dead_units", "saturated_activation",
+                                     "constant_output", "loss_spike", "loss_oscillating", "diverging_loss",
+                                     "update_ratio", "loss_not_decreasing"}}},
        .example = R"(-auto output = model->forward(x);  // 64 x 1, and y has 64 elements:
 -auto loss = torch::mse_loss(output, y);  // compares each with all
 +auto output = model->forward(x).squeeze(1);

@@ -94,7 +94,11 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const Situati
       const bool sudden = !situation.acts && loss > 0.5 * std::abs(losses.first) && loss > hard_factor * mean_lately &&
                           loss > far_above * largest_lately && largest_lately < far_above * mean_lately &&
                           jump_to(loss, end) > far_above * largest_jump(losses.recent);
-      const bool hard = matters && largest > 0 && (loss > hard_factor * largest || sudden);
+      // An epoch that is high before its first step has other samples, as those of a new task.
+      constexpr uint64_t long_enough = 8;
+      const std::vector<Losses::Epoch>& epochs = losses.side.epochs;
+      const bool begins_epoch = losses.since_tick == 0 && !epochs.empty() && epochs.back().count >= long_enough;
+      const bool hard = matters && largest > 0 && !begins_epoch && (loss > hard_factor * largest || sudden);
       // A streak begins with a jump; a loss that grows gradually, as in a curriculum, has none.
       constexpr double clearly = 1.5;
       const bool is_high = matters && mean > 0 && loss > spike_factor * mean;
@@ -159,14 +163,35 @@ bool grows_without_end(const std::vector<Losses::Epoch>& epochs) {
          epochs.back().number - first->number >= in_a_row;
 }
 
+/// The first epoch of the newest task or data: after an epoch that ended low it is high from its first loss on, so that
+/// no step has made it so, and then falls, in the same epoch or the next. The last epoch need not have fallen yet.
+EpochPlace begin_of_task(const std::vector<Losses::Epoch>& epochs, double factor) {
+  constexpr double clearly = 0.7, slightly = 0.9;
+  EpochPlace begin = epochs.begin();
+  double lowest = begin->mean;
+  for (EpochPlace each = begin + 1; each != epochs.end(); ++each) {
+    const double limit = factor * lowest;
+    const bool jumps = each->mean > limit && each->first > limit && (each - 1)->at_end <= limit;
+    const bool falls =
+        each->at_end < clearly * each->mean ||
+        (each + 1 == epochs.end() ? slightly * each->at_end < each->mean : (each + 1)->mean < slightly * each->mean);
+    if (jumps && falls) begin = each;
+    lowest = begin == each ? each->mean : std::min(lowest, each->mean);
+  }
+  return begin;
+}
+
 void judge_divergence(const Judge& judge, const Situation& situation) {
   constexpr double hundredfold = 100;
   const std::vector<Losses::Epoch>& epochs = situation.losses->training.epochs;
   if (epochs.size() < 2 || (situation.may_grow && !grows_without_end(epochs))) return;
   const double now = epochs.back().mean;
-  const auto best = lowest_of(epochs.begin(), epochs.end() - 1);
-  const double limit = (situation.may_grow ? hundredfold : judge.limit("diverging_factor")) * best->mean;
-  if (!(best->mean > 0) || !(now > limit) || !(now > epochs.front().mean)) return;
+  const double factor = situation.may_grow ? hundredfold : judge.limit("diverging_factor");
+  const EpochPlace begin = situation.may_grow ? epochs.begin() : begin_of_task(epochs, factor);
+  if (begin + 1 == epochs.end()) return;
+  const EpochPlace best = lowest_of(begin, epochs.end() - 1);
+  const double limit = factor * best->mean;
+  if (!(best->mean > 0) || !(now > limit) || !(now > begin->mean)) return;
   if (!epochs.back().compares_to(*best)) return;
   // Twice nearly nothing is still nearly nothing.
   constexpr double many_times = 10;
@@ -221,11 +246,33 @@ void judge_stagnation(const Judge& judge, const Situation& situation) {
                in_epoch(epochs.front()), ", ", in_epoch(epochs.back()), is_guess ? ", and " + guessing->text() : ""));
 }
 
+constexpr const char* in_the_same_way = "rises and falls in the same way in each epoch";
+
+/// Sorted samples, too, silence units and make losses jump; other oscillations have the same cause as these.
+bool is_of_sorted_samples(const Observation& cause, const Observation&) {
+  return cause.message.find(in_the_same_way) != std::string::npos;
+}
+
 void judge_oscillation(const Judge& judge, const Situation& situation) {
   Losses& losses = *situation.losses;
   const std::vector<Losses::Epoch>& epochs = losses.training.epochs;
   if (epochs.size() < 2 || situation.acts) return;
   const Losses::Epoch &now = epochs.back(), &before = epochs[epochs.size() - 2];
+  constexpr double same_way = 0.7, still_same_way = 0.4;
+  constexpr int patience = 3;
+  const double likeness = correlation(losses.training.last_curve.values(), losses.training.curve_before.values());
+  const auto tell_of_order = [&] {
+    losses.main.repeats_for = patience;
+    judge.tell(
+        {.value = likeness, .threshold = same_way},
+        sentence("the training loss ", in_the_same_way, " (a correlation of ", likeness, " with the epoch before)"),
+        "shuffle the samples again in each epoch, unless their order is intended: they seem to be sorted");
+  };
+  // A model that learns each sorted batch in turn has losses near 0, and repeats itself less clearly: no cure.
+  if (losses.main.repeats_for > 0) {
+    --losses.main.repeats_for;
+    if (situation.has_slow_swings && now.compares_to(before) && likeness > still_same_way) return tell_of_order();
+  }
   if (crosses_zero(losses)) return;
   constexpr double alternate = 0.5;
   if (now.mean_change_of_two < alternate * now.mean_change) return;  // two kinds of loss alternate
@@ -235,7 +282,9 @@ void judge_oscillation(const Judge& judge, const Situation& situation) {
   const auto jumps = [&](const Losses::Epoch& epoch) {
     return epoch.count >= 8 && epoch.mean > 0.8 * first && epoch.mean_change > limit * std::abs(epoch.mean);
   };
-  if (jumps(now) && jumps(before) && now.mean > 0.9 * before.mean) {
+  // The means of such losses vary, so a slow fall shows only in three epochs.
+  const bool has_fallen = epochs.size() < 3 || now.mean < 0.95 * epochs[epochs.size() - 3].mean;
+  if (jumps(now) && jumps(before) && now.mean > 0.9 * before.mean && !has_fallen) {
     const double swing = now.mean_change / now.mean;
     return judge.tell({.value = swing, .threshold = limit},
                       sentence("the training loss swings by ", percent(swing),
@@ -249,21 +298,17 @@ void judge_oscillation(const Judge& judge, const Situation& situation) {
   }
   // Slow and wide swings are not noise, even while the loss falls.
   constexpr std::size_t turns_enough = 4, enough_in_the_same_way = 3;
-  constexpr double sure_of_swings = 3, sure_of_repeats = 2.5, same_way = 0.7;
+  constexpr double sure_of_swings = 3, sure_of_repeats = 2.5;
   constexpr std::size_t enough_values = 64;
   const std::vector<double>& curve = losses.training.last_curve.values();
   const std::vector<double> lately =
       curve.size() >= enough_values ? curve : std::vector<double>(losses.main.recent.begin(), losses.main.recent.end());
   const std::size_t turns = count_turns(lately, sure_of_swings), repeated = count_turns(lately, sure_of_repeats);
-  const double likeness = correlation(curve, losses.training.curve_before.values());
   constexpr int epochs_enough = 2;
   int& epochs_with_swings = losses.main.epochs_with_swings;
   epochs_with_swings = turns >= turns_enough ? epochs_with_swings + 1 : 0;
   if (repeated >= enough_in_the_same_way && likeness > same_way) {
-    judge.tell({.value = likeness, .threshold = same_way},
-               sentence("the training loss rises and falls in the same way in each epoch (a correlation of ", likeness,
-                        " with the epoch before)"),
-               "shuffle the samples again in each epoch, unless their order is intended: they seem to be sorted");
+    tell_of_order();
   } else if (epochs_with_swings >= epochs_enough) {
     judge.tell({.value = static_cast<double>(turns), .threshold = turns_enough},
                sentence("the training loss swings slowly up and down by a fifth of its mean and more, ", turns,
@@ -305,7 +350,7 @@ void judge_overfitting(const Judge& judge, const Situation& situation) {
   for (EpochPlace each = best; each != held_out.end(); ++each) best = of_two(each) < of_two(best) ? each : best;
   const double lowest = of_two(best);
   const auto since = static_cast<std::size_t>(held_out.end() - best);
-  if (since < patience || !(lowest > 0)) return;
+  if (!(lowest > 0)) return;
   // Growth by a tenth means nothing after a fall from far above; without a fall it may be noise, unless the loss grows
   // in each epoch.
   constexpr double share_lost = 0.05, fallen = 0.95, far_above = 1.5;
@@ -316,15 +361,21 @@ void judge_overfitting(const Judge& judge, const Situation& situation) {
   const bool stays_above = std::all_of(held_out.end() - patience, held_out.end(),
                                        [&](const Losses::Epoch& each) { return each.mean > limit; });
   const Losses::Epoch& then = trained[trained.size() - 1 - std::min(since, trained.size() - 1)];
-  if (!trained.back().compares_to(then)) return;
-  const bool still_learns = trained.back().mean < 0.9 * then.mean;
-  if (!stays_above || !still_learns || held_out.back().mean < 1.5 * trained.back().mean) return;
+  const bool still_learns = trained.back().compares_to(then) && trained.back().mean < 0.9 * then.mean;
+  const bool begins =
+      since >= patience && stays_above && still_learns && held_out.back().mean >= 1.5 * trained.back().mean;
+  // Only a lower validation loss in two epochs is a cure: the training loss may rise for a while, as when a rate
+  // restarts.
+  bool& overfits = situation.losses->validation.overfits;
+  overfits = overfits ? of_two(held_out.end() - 1) > limit : begins;
+  if (!overfits) return;
   // Losses of densities may fall below 0; in other losses the sign is wrong.
   const bool is_below_zero = trained.back().mean < 0;
   const auto at_best = lowest_of(held_out.begin(), held_out.end());
   judge.tell({.value = held_out.back().mean, .threshold = limit},
-             sentence("the validation loss grows while the training loss falls: its best was ", in_epoch(*at_best),
-                      ", and it was ", in_epoch(held_out.back()), ", with a training loss of ", trained.back().mean),
+             sentence("the validation loss ", begins ? "grows while the training loss falls" : "stays high",
+                      ": its best was ", in_epoch(*at_best), ", and it was ", in_epoch(held_out.back()),
+                      ", with a training loss of ", trained.back().mean),
              is_below_zero ? "check that the loss is minimized, not maximized" : "");
 }
 
@@ -386,7 +437,10 @@ std::vector<Rule> loss_rules() {
                    "mean change from one loss to the next over their mean, above which it oscillates; above the loss's "
                    "start 0.6 times that",
                    0.0}},
-       .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       // A rate that is too high silences units whatever the order, so these findings stay as bad.
+       .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}},
+                        {.effects = {"loss_spike"}, .agrees = &is_of_sorted_samples},
+                        {.effects = {"dead_units"}, .strength = Strength::hint, .agrees = &is_of_sorted_samples}},
        .epochs_unseen = 2,
        .example = R"(-// Steps beyond the minimum, to and fro.
 -auto options = torch::optim::SGDOptions(0.5).momentum(0.99);

@@ -99,6 +99,7 @@ void Losses::Side::add(double loss) {
   constexpr uint64_t first_losses = 10;
   if (started < first_losses) start += (loss - start) / static_cast<double>(++started);
   sum += loss;
+  if (count == 0) first = loss;
   if (count > 0) changes += std::abs(loss - last);
   if (count > 1) changes_of_two += std::abs(loss - last_but_one);
   last_but_one = last;
@@ -118,6 +119,11 @@ bool Losses::Side::end_epoch(std::size_t ended) {
   epoch.mean_change_of_two = count > 2 ? changes_of_two / static_cast<double>(count - 2) : epoch.mean_change;
   epoch.count = count;
   epoch.ended = ended;
+  epoch.first = first;
+  constexpr std::size_t enough_values = 8;
+  const std::vector<double>& values = curve.values();
+  if (values.size() >= enough_values)
+    epoch.at_end = mean({values.end() - static_cast<std::ptrdiff_t>(values.size() / 4), values.end()});
   // An epoch with a NaN has no mean to compare.
   if (!is_broken) epochs.push_back(epoch);
   curve_before = std::exchange(last_curve, std::exchange(curve, {}));

@@ -70,6 +70,8 @@ struct Losses : Preprocessor {
   struct Epoch {
     double mean = 0, mean_change = 0;
     double mean_change_of_two = 0;  ///< over every second loss: small if two kinds of loss alternate
+    double first = NAN;             ///< its first loss
+    double at_end = NAN;            ///< mean of its last quarter, if it has at least eight losses
     uint64_t count = 0;             ///< losses
     std::size_t ended = 1;          ///< epochs that ended together
     std::size_t number = 0;         ///< number of the last one, from 1; epochs with a NaN are counted but not kept
@@ -79,12 +81,13 @@ struct Losses : Preprocessor {
     bool compares_to(const Epoch& other) const;
   };
   struct Side {
-    double sum = 0, changes = 0, changes_of_two = 0, last = 0, last_but_one = 0;
+    double sum = 0, changes = 0, changes_of_two = 0, first = 0, last = 0, last_but_one = 0;
     uint64_t count = 0;
     bool has_nan = false;  ///< a NaN came in this epoch, which then has no mean
     std::size_t ended_epochs = 0;
-    double start = 0;      ///< mean of the first ten losses
-    uint64_t started = 0;  ///< the number of losses in `start`
+    double start = 0;       ///< mean of the first ten losses
+    uint64_t started = 0;   ///< the number of losses in `start`
+    bool overfits = false;  ///< reported, and still so; of validation losses
     std::vector<Epoch> epochs;
     LossCurve curve, last_curve, curve_before;  ///< of this epoch, the last finished one and the one before
     void add(double loss);
@@ -113,6 +116,7 @@ struct Losses : Preprocessor {
     uint64_t since_tick = 0;        ///< the number that the rule has seen
     bool began_with_epoch = false;  ///< whether the current streak above the mean did
     int epochs_with_swings = 0;     ///< the number of such epochs in a row
+    int repeats_for = 0;            ///< the number of epochs in which its curve still counts as the same in each epoch
     int epochs_won = 0;             ///< the number of such epochs in a row
   };
   /// "the training loss", or its name if there are several.

@@ -113,6 +113,7 @@ struct Model {
     bool open = false;
     const Layer* first = nullptr;
     const Layer* last = nullptr;
+    const Layer* maker = nullptr;  ///< the last one that is a linear layer or a convolution
     bool training = false, evaluation = false, with_grad = false;  ///< whether any layer of it is
     const Layer* dropout = nullptr;                                ///< a function that drops in any mode of the model
     double last_norm = NAN;                                        ///< norm of the last measured output

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -147,10 +148,12 @@ std::vector<Option> options() {
 
 bool has_rate(const loupe_optimizer* optimizer) {
   if (optimizer == nullptr) return true;
-  for (std::size_t i = 0; i < optimizer->group_count; ++i) {
-    if (learning_rate_of(*optimizer->groups[i]) != 0.0) return true;  // also if the rate is unknown
-  }
-  return false;
+  const std::span groups(optimizer->groups, optimizer->group_count);
+  const auto is_own = [](const loupe_parameter_group* group) { return group->parameter_count > 0; };
+  const bool knows_own = std::ranges::any_of(groups, is_own);
+  return std::ranges::any_of(groups, [&](const loupe_parameter_group* group) {
+    return (is_own(group) || !knows_own) && learning_rate_of(*group) != 0.0;  // also if the rate is unknown
+  });
 }
 
 std::string shown(const ParameterState& state) {

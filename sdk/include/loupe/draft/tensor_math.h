@@ -108,6 +108,13 @@ inline std::vector<Maker> steep_functions(const Host& host, const loupe_tensor& 
   });
 }
 
+/// The subtraction near the last loss that repeats an operand because of the other one's shape; at most one.
+inline std::vector<Maker> repeating_subtraction(const Host& host) {
+  return makers_told(host, [&](const loupe_draft_graph_service& graph, auto take, void* makers) {
+    graph.steep(host.context(), nullptr, take, makers, nullptr);
+  });
+}
+
 /// In Lens::step: calls `take(const char* name, const loupe_tensor&)` with each state that the optimizer which has just
 /// stepped keeps for a parameter that the host lends; see loupe_draft_optimizer_state_service. False if it keeps none.
 template <class Take>

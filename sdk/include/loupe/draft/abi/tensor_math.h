@@ -77,7 +77,8 @@ typedef struct loupe_draft_graph_service {
                         loupe_error* error);
   /* Calls `take` with each function between the loss that this thread pushed last and `parameter`, as
    * loupe_parameter_service lends it, whose slope is not finite at a possible input; with none if the program has
-   * released the loss. */
+   * released the loss. If `parameter` is null: with a subtraction near that loss, if any, that repeats N numbers with a
+   * gradient to N x N because of the other operand's shape, seen: "repeats [30, 1] to [30, 30]". */
   /* @thread trainer or model @state always @reenter none @owns borrows parameter @since 1.0 */
   loupe_status (*steep)(void* context, const loupe_tensor* parameter, loupe_draft_take_maker take, void* take_context,
                         loupe_error* error);
