@@ -14,7 +14,7 @@
 # zoo          | 6, and the build    | the zoo with five seeds
 # long         | 1, and the build    | runs of 20,000 epochs and of 300 models
 # kills        | 4, and the build    | 100 trainers killed at any moment
-# ranks        | not measured        | 100 runs of four processes killed at any moment
+# ranks        | 40, and the build   | 100 runs of four processes killed at any moment
 # fuzz         | 60, and the build   | six targets of fuzzing, ten minutes each
 # tidy         | 19                  | clang-tidy
 # plain        | not measured        | every build type with both compilers, each source compiled separately
