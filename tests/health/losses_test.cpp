@@ -348,6 +348,19 @@ TEST(Overfitting, IsALossThatFellAndGrows) {
   EXPECT_FALSE(overfits({0.97, 0.64, 0.45, 0.36, 0.42, 0.49, 0.3, 0.39, 0.37, 0.46, 0.46})) << "one epoch was lucky";
 }
 
+TEST(Overfitting, IsNoLossThatStillFallsAfterARateRestarted) {
+  const auto reported = [](double last) {
+    JudgedEpochs judged("overfitting");
+    const std::vector<double> trained{1, 0.5, 0.3, 0.2, 0.6, 0.5, 0.4, 0.25, 0.17};
+    const std::vector<double> held_out{1, 0.5, 0.3, 0.3, 0.9, 0.7, 0.55, 0.45, last};
+    for (std::size_t epoch = 0; epoch < trained.size(); ++epoch)
+      judged.epoch(std::vector<double>(10, trained[epoch]), held_out[epoch]);
+    return !judged.findings().empty();
+  };
+  EXPECT_FALSE(reported(0.4));
+  EXPECT_TRUE(reported(0.5));
+}
+
 TEST(Overfitting, OfALossThatNeverFellNeedsSteadyGrowth) {
   EXPECT_TRUE(overfits({1, 1.05, 1.1, 1.2, 1.3, 1.35}));
   EXPECT_FALSE(overfits({1, 1.2, 1.05, 1.25, 1.1, 1.2, 1.15})) << "noise";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -355,7 +356,9 @@ void judge_overfitting(const Judge& judge, const Situation& situation) {
   // in each epoch.
   constexpr double share_lost = 0.05, fallen = 0.95, far_above = 1.5;
   const double first = held_out.front().mean;
-  const bool grows = std::ranges::is_sorted(held_out.end() - patience - 1, held_out.end(), {}, &Losses::Epoch::mean);
+  const auto lately = held_out.end() - patience - 1;
+  const bool grows = std::ranges::is_sorted(lately, held_out.end(), {}, &Losses::Epoch::mean);
+  const bool falls = std::ranges::is_sorted(lately, held_out.end(), std::ranges::greater(), &Losses::Epoch::mean);
   const double factor = lowest < fallen * first || grows ? judge.limit("overfitting_factor") : far_above;
   const double limit = std::max(factor * lowest, lowest + share_lost * (first - lowest));
   const bool stays_above = std::all_of(held_out.end() - patience, held_out.end(),
@@ -363,7 +366,7 @@ void judge_overfitting(const Judge& judge, const Situation& situation) {
   const Losses::Epoch& then = trained[trained.size() - 1 - std::min(since, trained.size() - 1)];
   const bool still_learns = trained.back().compares_to(then) && trained.back().mean < 0.9 * then.mean;
   const bool begins =
-      since >= patience && stays_above && still_learns && held_out.back().mean >= 1.5 * trained.back().mean;
+      since >= patience && !falls && stays_above && still_learns && held_out.back().mean >= 1.5 * trained.back().mean;
   // Only a lower validation loss in two epochs is a cure: the training loss may rise for a while, as when a rate
   // restarts.
   bool& overfits = situation.losses->validation.overfits;
