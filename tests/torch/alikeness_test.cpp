@@ -82,8 +82,13 @@ TEST_F(AlikenessTest, IsNotReportedForOutputsWithALargeMean) {
 TEST_F(AlikenessTest, IsNotReportedForRunsThatHaveOneClassEach) {
   nn::Sequential model(nn::Linear(6, 16), nn::Tanh(), nn::Linear(16, 8));
   train(model, [&] {
-    const auto of_class = [&](double middle) { return model->forward(torch::randn({32, 6}) + middle); };
-    return nn::functional::triplet_margin_loss(of_class(1), of_class(1), of_class(-1));
+    const auto of_class = [&](double middle) {
+      auto seen = torch::randn({32, 6});
+      seen.select(1, 0) += middle;
+      return model->forward(seen);
+    };
+    const auto far = nn::functional::TripletMarginLossFuncOptions().margin(8);
+    return nn::functional::triplet_margin_loss(of_class(4), of_class(4), of_class(-4), far);
   });
   EXPECT_EQ(told("collapsed_output"), "");
 }
