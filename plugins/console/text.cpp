@@ -16,9 +16,16 @@
 namespace loupe::console {
 namespace {
 
-// Created when the plugin is opened: creation at first use, on the display's thread, takes a lock, and a child that the
-// program forks in that moment would wait for the lock forever. If this is null, the thread's locale does not change.
-const locale_t utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+// Created when the plugin is opened, while other threads do not fork: the creation and the first conversion take a
+// lock, and a child that the program forks in that moment would wait for the lock forever. If this is null, the
+// thread's locale does not change.
+const locale_t utf8_locale = [] {
+  const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr), before = uselocale(utf8);
+  mbstate_t state{};
+  mbrtowc(nullptr, "a", 1, &state);
+  uselocale(before);
+  return utf8;
+}();
 
 /// While it lives, the C functions of this thread read UTF-8.
 class Utf8 {
