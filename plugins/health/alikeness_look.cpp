@@ -20,9 +20,9 @@ void OutputWatch::look_for_alikeness(const Event& event) {
   Alikeness& alike = layer_.alike;
   if (model_.last_layer == &layer_) {
     const bool is_again = alike.ran_at == model_.step_now;
+    if (alike.runs_again) alike.take_first_row(Elements(event.tensor().raw()), is_again);
     alike.runs_again = alike.runs_again || is_again;
     alike.ran_at = model_.step_now;
-    alike.take_first_row(Elements(event.tensor().raw()), is_again);
     if (pass.has_various_rows)
       (is_start ? alike.at_start : alike.now).add(RowSpread::of(Elements(event.tensor().raw())));
   }
