@@ -176,13 +176,25 @@ double floor_of_cross_entropy(int64_t classes, double low, double high) {
   return std::log1p(static_cast<double>(classes - 1) * std::exp(low - high));
 }
 
+/// The bounded function of this LOUPE_DRAFT_LOSS_MADE_BY_; null for any other.
+const char* name_of_maker(uint32_t maker) {
+  switch (maker) {
+    case LOUPE_DRAFT_LOSS_MADE_BY_SIGMOID:
+      return "sigmoid";
+    case LOUPE_DRAFT_LOSS_MADE_BY_SOFTMAX:
+      return "softmax";
+    case LOUPE_DRAFT_LOSS_MADE_BY_TANH:
+      return "tanh";
+    case LOUPE_DRAFT_LOSS_MADE_BY_RELU:
+      return "ReLU";
+    default:
+      return nullptr;
+  }
+}
+
 void look_at_maker(uint32_t maker, int64_t classes, LossFault& fault) {
   const bool is_tanh = maker == LOUPE_DRAFT_LOSS_MADE_BY_TANH, is_relu = maker == LOUPE_DRAFT_LOSS_MADE_BY_RELU;
-  const char* name = maker == LOUPE_DRAFT_LOSS_MADE_BY_SIGMOID   ? "sigmoid"
-                     : maker == LOUPE_DRAFT_LOSS_MADE_BY_SOFTMAX ? "softmax"
-                     : is_tanh                                   ? "tanh"
-                     : is_relu                                   ? "ReLU"
-                                                                 : nullptr;
+  const char* name = name_of_maker(maker);
   if (name == nullptr) return;
   fault.kind = is_relu ? Kind::rectified : Kind::bounded;
   fault.maker = name;
@@ -217,12 +229,24 @@ double cross_entropy_of(const Elements& input, const Elements& targets) {
 }
 
 /// Takes some pairs of outputs and targets of one shape.
-void compare(const Elements& input, const Elements& targets, const LossFault& loss, bool is_mse, Model& model) {
+void compare(const Elements& input, const Elements& targets, const LossFault& loss, bool is_mse, uint32_t maker,
+             Model& model) {
   if (!input.readable() || !targets.readable() || !targets.floating() || input.count() != targets.count()) return;
   constexpr int64_t few = 128;
   const int64_t stride = 1 + (input.count() - 1) / few;
+  UnreachableTargets& unreachable = model.passing.unreachable;
+  const char* bounded_by = name_of_maker(maker);
+  if (bounded_by != nullptr) {
+    if (bounded_by != unreachable.maker) unreachable = {};
+    unreachable.function = loss.function;
+    unreachable.maker = bounded_by;
+    unreachable.low = maker == LOUPE_DRAFT_LOSS_MADE_BY_TANH ? -1 : 0;
+    if (maker != LOUPE_DRAFT_LOSS_MADE_BY_RELU) unreachable.high = 1;
+    ++unreachable.looks;
+  }
   for (int64_t place = 0; place < input.count(); place += stride) {
     const double output = input.at(place), target = targets.at(place);
+    if (bounded_by != nullptr) unreachable.take(target);
     if (is_mse) model.guessing.take_pair(output, target);
     model.target_tally.take_pair(output, target);
   }
@@ -340,7 +364,7 @@ void LossInputLook::process(const Event& event) {
   if (is_compared && model_.step.passes_without_grad == 0) {
     if (std::isfinite(loss) && all_count) model_.guessing.take_cross_entropy(loss, input.size(1));
     const bool is_mse = function == LOUPE_DRAFT_LOSS_MSE;
-    if (is_a_distance) compare(input, Elements(event.input(1).raw()), fault, is_mse, model_);
+    if (is_a_distance) compare(input, Elements(event.input(1).raw()), fault, is_mse, maker, model_);
     if (answers.has_value() && answers->count > 0) {
       for (std::size_t i = 0; i < static_cast<std::size_t>(answers->count); ++i)
         model_.target_tally.take_class(answers->targets[i], answers->answers[i], answers->classes);

@@ -118,6 +118,7 @@ void take_gradient(Watched& watched, Model& model, ParameterState& state, const 
     model.epoch.has_backward = model.step.added_up = true;
     state.follow(model.step_now);
     if (++state.gradients == 1) ++model.step.sums.counts.gradients;
+    state.is_unused = true;
     model.passing.take_gradient(state.gradients, norm);
     state.gradient_norm = norm;
   }
@@ -146,6 +147,7 @@ void StepWatch::process(const Event& event) {
       state_.has_change = has_change(measured) && state_.is_finite;  // a change to NaN cannot be judged
       state_.change_norm = change;
       state_.gradients_of_step = state_.gradients;
+      state_.is_reused = !std::exchange(state_.is_unused, false);
       if (state_.gradients > 0) state_.take_gradient(state_.gradient_norm);
       if (state_.has_change) state_.take_change(change, state_.steps == 0);
       model_.note_step(state_);

@@ -588,6 +588,9 @@ TEST(UnrelatedValidation, IsReportedIfTheValidationLossNeverFell) {
             std::string::npos);
   EXPECT_EQ(said_of_losses(falls, {1.5, 1.6, 1.7, 1.8, 1.9}, false), "") << "overfitting";
   EXPECT_EQ(said_of_losses({2, 1.9, 1.8, 1.7, 1.6}, {2.1, 2.2, 2.1, 2.2, 2.3}, false), "");
+  const std::vector<double> halves{2, 1.4, 1.1, 1, 0.8};
+  EXPECT_NE(said_of_losses(halves, {2.1, 2.1, 2.099, 2.099, 2.098}, false), "") << "it hardly moves";
+  EXPECT_EQ(said_of_losses(halves, {2.1, 2.09, 2.11, 2.07, 2.12}, false), "");
 }
 
 TEST(UnrelatedValidation, IsReportedForAnotherModelThatFallsBehind) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -163,15 +164,121 @@ TEST(FindingsAfterNaN, DescribeASkippedNaNAsHarmless) {
 }
 
 TEST(FindingsOfAStep, NameZeroGradBetweenBackwardAndStep) {
+  for (const bool removes : {false, true}) {  // LibTorch 2 removes gradients
+    WholeLoop it;
+    it.epochs(1, [&] {
+      it.loss_of(some_batch()).backward();
+      for (auto& each : it.model->parameters())
+        removes ? each.mutable_grad().reset() : void(each.mutable_grad().zero_());
+      it.optimizer.step();
+    });
+    ASSERT_TRUE(it.find("no_effect")) << removes;
+    EXPECT_NE(it.find("no_effect")->advice.find("between backward() and step()"), std::string::npos)
+        << it.find("no_effect")->advice;
+    EXPECT_FALSE(it.find("nothing_trainable")) << removes;
+  }
+}
+
+TEST(FindingsOfAStep, NameAStepBeforeBackward) {
   WholeLoop it;
-  it.epochs(1, [&] {
-    it.loss_of(some_batch()).backward();
-    for (auto& each : it.model->parameters()) each.mutable_grad().zero_();
+  it.epochs(2, [&] {
+    it.optimizer.zero_grad();
+    const auto loss = it.loss_of(some_batch());
     it.optimizer.step();
+    loss.backward();
   });
-  ASSERT_TRUE(it.find("no_effect"));
-  EXPECT_NE(it.find("no_effect")->advice.find("between backward() and step()"), std::string::npos)
-      << it.find("no_effect")->advice;
+  EXPECT_TRUE(it.find("no_effect"));
+  EXPECT_FALSE(it.find("nothing_trainable")) << it.find("nothing_trainable")->message;
+}
+
+/// An optimizer that removes the gradients that it has used.
+struct TidySgd : torch::optim::SGD {
+  using SGD::SGD;
+  torch::Tensor step(LossClosure closure = nullptr) override {
+    const auto loss = SGD::step(std::move(closure));
+    for (auto& group : param_groups()) {
+      for (auto& each : group.params()) each.mutable_grad().reset();
+    }
+    return loss;
+  }
+};
+
+TEST(FindingsOfAStep, AllowAnOptimizerThatRemovesTheGradientsThatItUsed) {
+  CarefulLoop it;
+  TidySgd optimizer(it.model->parameters(), 0.05);
+  it.inspector.attach(*it.model, optimizer);
+  it.epochs(2, [&] { it.step(optimizer, some_batch(), /*clears=*/false); });
+  EXPECT_FALSE(it.find("no_effect")) << it.find("no_effect")->message;
+  EXPECT_FALSE(it.find("nothing_trainable")) << it.find("nothing_trainable")->message;
+}
+
+TEST(FindingsOfAStep, NameAStepThatUsesItsGradientsAgain) {
+  for (const bool twice : {false, true}) {
+    WholeLoop it;
+    it.epochs(3, [&] {
+      it.step(it.optimizer, some_batch());
+      if (twice) it.optimizer.step();
+    });
+    const auto found = it.find("gradients_not_cleared");
+    ASSERT_EQ(found.has_value(), twice);
+    if (found) {
+      EXPECT_NE(found->message.find("used the same gradients"), std::string::npos) << found->message;
+    }
+  }
+}
+
+TEST(FindingsOfAStep, AllowTwoOptimizersOfOneModel) {
+  CarefulLoop it;
+  torch::optim::SGD first(it.model[0]->as<nn::Linear>()->parameters(), 0.05);
+  torch::optim::SGD second(it.model[2]->as<nn::Linear>()->parameters(), 0.05);
+  it.inspector.attach(*it.model, {first, second});
+  it.epochs(3, [&] {
+    second.zero_grad();
+    it.step(first, some_batch());
+    second.step();
+  });
+  EXPECT_FALSE(it.find("gradients_not_cleared")) << it.find("gradients_not_cleared")->message;
+  EXPECT_FALSE(it.find("nothing_trainable")) << it.find("nothing_trainable")->message;
+}
+
+TEST(FindingsOfAStep, NameAModelWhoseLossHasAFactorOfZero) {
+  for (const double factor : {0.0, 0.5}) {
+    WholeLoop it;
+    nn::Linear other(6, 1);
+    it.inspector.attach(*other, it.optimizer, "other");
+    it.optimizer.add_param_group(torch::optim::OptimizerParamGroup(other->parameters()));
+    it.epochs(8, [&] {
+      it.optimizer.zero_grad();
+      const auto batch = some_batch();
+      (it.loss_of(batch) + factor * other(batch).pow(2).mean()).backward();
+      it.optimizer.step();
+    });
+    const auto found = it.find("unchanged_parameter");
+    ASSERT_EQ(found.has_value(), factor == 0) << factor;
+    if (found) {
+      EXPECT_NE(found->message.find("all gradients of 'other' were exactly 0"), std::string::npos) << found->message;
+    }
+  }
+}
+
+TEST(FindingsOfAStep, NameTargetsThatATanhCannotReach) {
+  for (const double scale : {3.0, 0.5}) {
+    CarefulLoop it;
+    nn::Sequential bounded(nn::Linear(6, 1), nn::Tanh());
+    torch::optim::SGD optimizer(bounded->parameters(), 0.05);
+    it.inspector.attach(*bounded, optimizer);
+    it.epochs(20, [&] {
+      optimizer.zero_grad();
+      const auto x = torch::randn({32, 6});
+      nn::functional::mse_loss(bounded->forward(x), scale * x.slice(1, 0, 1)).backward();
+      optimizer.step();
+    });
+    const auto found = it.find("target_range");
+    ASSERT_EQ(found.has_value(), scale > 1) << scale;
+    if (found) {
+      EXPECT_NE(found->message.find("the output of a tanh, from -1 to 1"), std::string::npos) << found->message;
+    }
+  }
 }
 
 TEST(FindingsOfAStep, LetOneStepSolveALinearModel) {

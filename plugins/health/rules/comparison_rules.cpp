@@ -87,6 +87,27 @@ void judge_target_range(const Judge& judge, const Situation& situation) {
                                    : "use 0 for no and 1 for yes; for class numbers, use cross_entropy");
 }
 
+/// The part of the targets that a bounded output cannot reach keeps the loss high.
+void judge_unreachable(const Judge& judge, const Situation& situation) {
+  constexpr uint32_t looks_enough = 8;
+  constexpr double little = 0.1;
+  const UnreachableTargets& targets = situation.model->passing.unreachable;
+  const double share = targets.squares_beyond / targets.squares;
+  if (targets.looks < looks_enough || !(share > little)) return;
+  judge.tell(
+      {.severity = LOUPE_SEVERITY_WARNING,
+       .module = situation.model->output_module(),
+       .value = share,
+       .threshold = little},
+      sentence(
+          targets.function, " compares the output of a ", targets.maker, ", ",
+          std::isinf(targets.high) ? "which is never below 0" : sentence("from ", targets.low, " to ", targets.high),
+          ", with targets from ", targets.smallest, " to ", targets.largest, ": ",
+          percent(static_cast<double>(targets.beyond) / static_cast<double>(targets.count)),
+          " of them are out of its reach"),
+      sentence("leave out the ", targets.maker, " at the end of the model, or scale the targets into its range"));
+}
+
 void judge_bounded_scores(const Judge& judge, const Situation& situation) {
   BoundedScores& scores = situation.model->passing.scores;
   scores.end_epoch();
@@ -332,10 +353,13 @@ void judge_validation(const Judge& judge, const Situation& situation) {
   const auto& held_out = situation.losses->validation.epochs;
   const bool is_other = situation.passes != nullptr && situation.passes->evaluates_others();
   constexpr std::size_t epochs_enough = 5;
-  constexpr double fell_to = 0.2, never = 0.98, far_above = 2, grew = 1.2;
+  constexpr double never = 0.98, far_above = 2, grew = 1.2, level = 1.005;
   const double start = situation.losses->training.start;
   if (situation.acts || held_out.size() < epochs_enough || trained.size() < epochs_enough || !(start > 0)) return;
-  const double lowest = std::ranges::min_element(held_out, {}, &Losses::Epoch::mean)->mean;
+  const auto [at_lowest, at_highest] = std::ranges::minmax_element(held_out, {}, &Losses::Epoch::mean);
+  const double lowest = at_lowest->mean;
+  // Each change of a model that learns moves its validation loss.
+  const double fell_to = at_highest->mean < level * lowest ? 0.5 : 0.2;
   const double now = trained.back().mean, held_out_now = held_out.back().mean;
   // A loss that grows is overfitting, which has its own rule.
   const bool stands = lowest >= never * std::max(start, held_out.front().mean) && held_out_now <= grew * lowest;
@@ -379,10 +403,13 @@ std::vector<Rule> comparison_rules() {
       {.name = "target_range",
        .severity = LOUPE_SEVERITY_ERROR,
        .tag = "Loss",
-       .help = "error; a binary cross entropy is given targets outside 0 to 1",
-       .measure = "all targets of 3 batches; a single number other than 0 and 1 may mark masked targets",
+       .help = "error or warning; a binary cross entropy is given targets outside 0 to 1, or a distance targets that a "
+               "tanh, sigmoid or ReLU before it cannot reach",
+       .measure =
+           "all targets of 3 batches; a single number other than 0 and 1 may mark masked targets; for a distance "
+           "the squares of the part out of reach, a tenth of the targets' squares in 8 steps",
        .remedy = "divide masks of 0 and 255 by 255; for class numbers, use cross_entropy",
-       .looks = {{When::step, &judge_target_range}},
+       .looks = {{When::step, &judge_target_range}, {When::step, &judge_unreachable}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"unbounded_loss", "exploding_gradient", "dead_units", "saturated_activation",
                                      "constant_output", "loss_spike", "diverging_loss", "update_ratio",
@@ -523,7 +550,8 @@ std::vector<Rule> comparison_rules() {
            "watched, grows",
        .measure =
            "the training loss, below a fifth of its start, and a validation loss that was never below that start, "
-           "for 5 epochs; or one that grows to twice the training loss, of a model that is not watched",
+           "for 5 epochs, or below a half and one that stays within 0.5 %; or one that grows to twice the training "
+           "loss, of a model that is not watched",
        .remedy = "validate the model that is trained, or a copy that follows it with its buffers",
        .looks = {{When::validation_epoch, &judge_validation}},
        .brings_about = {{.effects = {"overfitting"}}},

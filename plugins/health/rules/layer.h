@@ -151,6 +151,7 @@ struct alignas(64) ParameterState {
   bool stepped = false, not_cleared = false, is_finite = true, has_change = false;
   bool is_sampled = false;  ///< the change is estimated from some of the elements
   bool clipped_early = false;
+  bool is_unused = false, is_reused = false;  ///< its gradient: no step has used it; this step is not the first
 
   bool is_low_precision = false;
   const loupe_parameter* parameter = nullptr;  ///< null once it is detached

@@ -14,6 +14,27 @@ namespace {
 /// Below this norm training has converged: updates lost in rounding do no harm.
 constexpr double arrived = 1e-5;
 
+constexpr const char* cleared_too_early =
+    "call zero_grad() before backward(), not between backward() and step(): the gradients were ";
+
+/// The parameters of a step: those with a gradient, and those whose gradient was removed after the backward pass, as by
+/// zero_grad() of LibTorch 2.
+struct Reach {
+  std::size_t stepped = 0, with_gradient = 0, lost = 0;
+};
+
+Reach reach_of(const Model& model) {
+  Reach reach;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.stepped) continue;
+    ++reach.stepped;
+    const bool has_gradient = each.is(LOUPE_DRAFT_PARAMETER_GRADIENT);
+    reach.with_gradient += has_gradient ? 1 : 0;
+    reach.lost += !has_gradient && (model.is_on_device ? model.step.added_up : each.gradients > 0) ? 1 : 0;
+  }
+  return reach;
+}
+
 /// Whether all gradients of the backward pass were set to 0 before the step.
 bool are_cleared_before_step(const Judge& judge, const Model& model) {
   bool any_gradient = false, all_zero = true;
@@ -36,8 +57,7 @@ void tell_no_effect(const Judge& judge, const Model& model, const std::string& w
              sentence(what, " of ", whose(model), ", although ", with_gradient, " have gradients (the largest norm is ",
                       largest_gradient, ")", rate),
              are_cleared_before_step(judge, model)
-                 ? "call zero_grad() before backward(), not between backward() and step(): the gradients were all 0 "
-                   "when the step was taken"
+                 ? std::string(cleared_too_early) + "all 0 when the step was taken"
                  : "check that the learning rate is not so small that updates are lost in rounding, and that the "
                    "optimizer holds the model's own parameters");
 }
@@ -168,6 +188,25 @@ void judge_clearing(const Judge& judge, const Situation& situation) {
                       model.step.sums.counts.stepped, " parameters, such as ", shown(*first)));
 }
 
+/// A step without a backward pass since the step before uses that step's gradients again.
+void judge_reuse(const Judge& judge, const Situation& situation) {
+  constexpr uint64_t enough = 8, usual_share = 4;
+  constexpr double rounding = 1e-6;
+  Model& model = *situation.model;
+  if (situation.optimizer == nullptr || model.is_on_device || model.step.added_up || model.searches_steps) return;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.stepped || !each.is_reused || !each.is_matrix() || !(each.gradient_norm > 0)) continue;
+    const UsedGradient used = used_gradient(judge, each);
+    const double squares = each.gradient_norm * each.gradient_norm;
+    if (!used.is_known || std::abs(used.squares - squares) > rounding * squares) return;
+    if (++model.reused_steps < enough || usual_share * model.reused_steps < model.steps) return;
+    return judge.tell({.severity = LOUPE_SEVERITY_WARNING, .module = model.root},
+                      sentence(model.reused_steps, " steps used the same gradients of ", whose(model),
+                               " again: no backward pass came since the step before"),
+                      "call step() once after each backward(), and give each parameter to one optimizer");
+  }
+}
+
 void judge_effect(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   if (model.is_on_device || !model.knows_each()) return;
@@ -175,6 +214,14 @@ void judge_effect(const Judge& judge, const Situation& situation) {
   if (!has_rate(situation.optimizer)) return;  // zero_learning_rate reports that
   // A bias that begins at 0 moves with any update, so weights decide if there are any.
   const StepSums& sums = model.step.sums;
+  const Reach reach = reach_of(model);
+  const bool moves = sums.weights.changed > 0 || sums.others.changed > 0;  // an optimizer may clear gradients itself
+  if (situation.optimizer != nullptr && !moves && reach.with_gradient == 0 && reach.lost > 0) {
+    return judge.tell({.module = model.root, .value = 0},
+                      sentence("the step changed nothing in ", whose(model), ": the backward pass gave ", reach.lost,
+                               " of ", reach.stepped, " parameters a gradient, and none had one at the step"),
+                      std::string(cleared_too_early) + "gone when the step was taken");
+  }
   const bool has_weights = sums.weights.with_gradient > 0;
   const std::size_t with_gradient = sums.deciding().with_gradient;
   const std::size_t changed = sums.weights.changed + (has_weights ? 0 : sums.others.changed);
@@ -211,20 +258,18 @@ void judge_effect(const Judge& judge, const Situation& situation) {
 }
 
 void judge_reach(const Judge& judge, const Situation& situation) {
-  const Model& model = *situation.model;
+  Model& model = *situation.model;
   // If the trainer reports a step by hand, its gradients may already be cleared.
   const bool by_hand = situation.optimizer == nullptr;
-  std::size_t stepped = 0, with_gradient = 0;
-  for (const ParameterState& each : model.parameters) {
-    if (!each.stepped) continue;
-    ++stepped;
-    with_gradient += each.is(LOUPE_DRAFT_PARAMETER_GRADIENT) ? 1 : 0;
-  }
+  const Reach reach = reach_of(model);
   const bool moves = model.step.sums.weights.changed > 0 || model.step.sums.others.changed > 0;
-  if (stepped == 0 || with_gradient > 0 || (by_hand && (model.step.added_up || moves))) return;
+  const bool may_reach = reach.with_gradient > 0 || reach.lost > 0 || moves || (by_hand && model.step.added_up);
+  // The first step may come before the first backward pass.
+  model.unreached_steps = reach.stepped == 0 || may_reach ? 0 : model.unreached_steps + 1;
+  if (model.unreached_steps < steps_enough) return;
   judge.tell(
       {.module = model.root},
-      sentence("the optimizer stepped, but none of the ", stepped, " parameters of ", whose(model),
+      sentence("the optimizer stepped, but none of the ", reach.stepped, " parameters of ", whose(model),
                " has a gradient: the loss does not reach them"),
       "check that the loss is computed from the model's output without detach(), data() or NoGradGuard, and that "
       "backward() is called on it");
@@ -269,6 +314,21 @@ void judge_unreached(const Judge& judge, const Situation& situation) {
       tell_cut_off(judge, each);
     }
   }
+}
+
+/// Reports a model whose loss may reach it, but with a factor of 0.
+void judge_zeros(const Judge& judge, const Situation& situation) {
+  constexpr uint32_t enough = 32;
+  Model& model = *situation.model;
+  const StepSums& sums = model.step.sums;
+  if (sums.counts.both == 0 && sums.counts.gradients == 0) return;
+  model.had_gradient = model.had_gradient || sums.weights.with_gradient > 0 || sums.others.with_gradient > 0;
+  if (model.had_gradient || ++model.zero_steps < enough) return;
+  judge.tell({.module = model.root, .value = 0, .place = 1},
+             sentence("all gradients of ", whose(model), " were exactly 0 in each of the ", model.zero_steps,
+                      model.had_gaps ? " measured" : "", " steps so far, so it learns nothing"),
+             "check that its part of the loss is not multiplied by 0, such as by 1 / 2 of whole numbers, and that its "
+             "output is used");
 }
 
 void judge_device_effect(const Judge& judge, const Situation& situation) {
@@ -452,10 +512,11 @@ std::vector<Rule> loop_rules() {
   return {
       {.name = "gradients_not_cleared",
        .severity = LOUPE_SEVERITY_ERROR,
-       .help = "error; a step's gradients still contain those of the step before",
-       .measure = "whether a gradient was 0 when the first backward pass after a step began",
+       .help = "error or warning; a step's gradients still contain, or are, those of the step before",
+       .measure = "whether a gradient was 0 when the first backward pass after a step began; 8 steps, and a quarter of "
+                  "all, without a backward pass since the step before",
        .remedy = "call optimizer.zero_grad() once between two steps, before the backward pass",
-       .looks = {{When::parameters, &judge_clearing}},
+       .looks = {{When::parameters, &judge_clearing}, {When::parameters, &judge_reuse}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
                                      "loss_spike", "loss_oscillating", "diverging_loss", "update_ratio",
@@ -509,10 +570,12 @@ std::vector<Rule> loop_rules() {
  loss.backward();)"},
       {.name = "unchanged_parameter",
        .help = "warning; a parameter is in no optimizer, or cut off from the loss",
-       .measure = "gradients and steps of each parameter; two steps in a row, or 32 after a weight that is zero",
+       .measure = "gradients and steps of each parameter; two steps in a row, or 32 after a weight that is zero or for "
+                  "all of a model",
        .remedy = "add it to the optimizer, check that the loss depends on it, or freeze it with requires_grad_(false)",
        .looks = {{When::optimizer, &judge_unheld},
                  {When::parameters, &judge_unreached},
+                 {When::step, &judge_zeros},
                  {When::window, &judge_standing},
                  {When::tick, &judge_never_reached}},
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},

@@ -220,6 +220,10 @@ struct Model {
   uint32_t equal_row_steps = 0;  ///< the number of such steps in a row
   uint32_t swapped_batches = 0;  ///< steps in a row in which a recurrent layer's time was as long as the targets
   uint32_t frozen_steps = 0;     ///< steps of its optimizer in a row without a trainable parameter
+  uint32_t unreached_steps = 0;  ///< steps in a row without a gradient
+  uint64_t reused_steps = 0;     ///< steps with the gradients of the step before
+  uint32_t zero_steps = 0;       ///< steps whose gradients were all 0, before the first other one
+  bool had_gradient = false;     ///< a gradient was not 0
   uint32_t early_clips = 0;      ///< measured steps in a row whose gradients were clipped before backward
   DistinctRows distinct_rows;
   SharedRows shared_rows;

@@ -2,6 +2,7 @@
 
 #include <loupe/event.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -104,6 +105,25 @@ struct TargetRange {
   void take(const Elements& targets, const char* function);
 };
 
+/// Targets of a distance, beside the range of the bounded function that made the outputs. Of some pairs.
+struct UnreachableTargets {
+  const char *function = "", *maker = nullptr;
+  double low = 0, high = INFINITY;                  ///< the bounds of the outputs
+  double smallest = INFINITY, largest = -INFINITY;  ///< target
+  double squares = 0, squares_beyond = 0;           ///< of the targets, and of their distances from the bounds
+  int64_t count = 0, beyond = 0;
+  uint32_t looks = 0;
+  void take(double target) {
+    const double distance = std::max({low - target, target - high, 0.0});
+    smallest = std::min(smallest, target);
+    largest = std::max(largest, target);
+    squares += target * target;
+    squares_beyond += distance * distance;
+    beyond += distance > 0 ? 1 : 0;
+    ++count;
+  }
+};
+
 /// Scores for a loss that applies a softmax or a sigmoid; cosines are between -1 and 1.
 struct BoundedScores {
   double smallest = 0, largest = 0, loss = 0;  ///< of this epoch
@@ -150,6 +170,7 @@ struct Passing {
   TokenShift shift;
   RepeatedRows repeats;
   TargetRange targets;
+  UnreachableTargets unreachable;
   BoundedScores scores;
   InputRange range;
   SoftmaxLook softmax;
