@@ -59,6 +59,14 @@ TEST(Ledger, AcceptsASymptomAsACauseButNotOfWorseFindings) {
   EXPECT_EQ(models.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
 }
 
+TEST(Ledger, ExplainsStepsWithoutEffectByARateThatFell) {
+  TwoModels models;
+  models.see("no_effect", models.net, LOUPE_SEVERITY_ERROR);
+  models.see("learning_rate_change", models.net, LOUPE_SEVERITY_WARNING);
+  EXPECT_EQ(models.judged.findings.back().rule, "no_effect");
+  EXPECT_EQ(models.judged.findings.back().caused_by, "learning_rate_change");
+}
+
 TEST(Ledger, AcceptsNoLaterFindingAsACause) {
   TwoModels models;
   const StretchEnd tick{.tick = true,

@@ -228,7 +228,8 @@ std::vector<Rule> optimizer_rules() {
        .remedy =
            "step a schedule that counts epochs once an epoch, not with each batch; else check where the rate is set",
        .looks = {{When::settings, &judge_rate_change}},
-       .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
+       .brings_about = {{.effects = {"no_effect"}, .strength = Strength::sure},
+                        {.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
                                      "loss_spike", "loss_oscillating", "diverging_loss", "update_ratio",
                                      "loss_not_decreasing"}}},
        .epochs_unseen = 1,
