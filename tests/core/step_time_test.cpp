@@ -132,6 +132,19 @@ TEST(StepSplit, TakesAForwardInEvalModeForTheForwardIfOnlyItsGraphGoesBackward) 
   EXPECT_DOUBLE_EQ(step(true), 64);
 }
 
+TEST(StepSplit, CountsWorkOnTheGradientsOfEachSampleAsOther) {
+  Made it;
+  for (int sample = 0; sample < 3; ++sample) {
+    it.split.enter_forward(0, true, it.after(sample == 0 ? 1 : 3));  // after the first, with clipping
+    it.split.leave_forward(it.after(1));
+    it.split.enter_node(0, it.after(0));
+    it.split.leave_node(it.after(1));
+  }
+  it.split.end(it.now);
+  EXPECT_DOUBLE_EQ(it.of(StepPart::waiting), 3);
+  EXPECT_DOUBLE_EQ(it.of(StepPart::other), 4);
+}
+
 TEST(StepSplit, WaitsAgainForTheNextBatchWithAccumulatedGradients) {
   Made it;
   for (int batch = 0; batch < 3; ++batch) {

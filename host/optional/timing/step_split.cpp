@@ -18,7 +18,8 @@ void StepSplit::begin(double now) {
   loupe_ = optimizers_ = 0;
   begun_ = last_ = now;
   gap_ = 0;
-  evaluating_ = evaluated_ = 0;
+  evaluating_ = evaluated_ = first_wait_ = 0;
+  waits_ = 0;
   elsewhere_ = 0;
 }
 
@@ -82,6 +83,7 @@ void StepSplit::enter_forward(int number, bool trains, double now) {
       claim(StepPart::optimizer);
     } else {
       claim(trains && waits ? StepPart::waiting : StepPart::other);
+      if (trains && waits && waits_++ == 0) first_wait_ = part(StepPart::waiting);
     }
   }
   frames_.push_back({number, false, trains});
@@ -144,6 +146,10 @@ void StepSplit::leave_loupe(double now) {
 double StepSplit::end(double now) {
   pass(now);
   claim(StepPart::other);
+  // Between two backward passes a program may also work on gradients, as where it clips those of each sample.
+  const double work = std::max(0.0, part(StepPart::waiting) - waits_ * first_wait_);
+  part(StepPart::waiting) -= work;
+  part(StepPart::other) += work;
   return now - begun_;
 }
 

@@ -11,7 +11,8 @@ namespace loupe {
 
 /// The parts of a training step's wall time.
 enum class StepPart {
-  waiting,    ///< from the end of a step, or of a backward pass, to the next forward that trains: waiting for data
+  waiting,    ///< from the end of a step, or of a backward pass, to the next forward that trains: waiting for data;
+              ///< after a backward pass on average no longer than before the step's first forward
   forward,    ///< from the first module that trains to the end of the last before the backward pass
   backward,   ///< the loss and the backward pass
   optimizer,  ///< optimizers' steps
@@ -77,6 +78,8 @@ class StepSplit {
   double gap_ = 0;  // seconds since the last call of the step
   // Seconds in `other` that may be the step's forward: of the current forward in eval mode, and of those with a graph.
   double evaluating_ = 0, evaluated_ = 0;
+  double first_wait_ = 0;  // seconds
+  unsigned waits_ = 0;
   std::atomic<double> elsewhere_{0};
 };
 

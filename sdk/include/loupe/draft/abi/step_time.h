@@ -11,7 +11,8 @@
 /* Events of a timed step, after it; scalar: seconds of wall time, of the host, or of the queue of the device that the
  * optimizer's parameters are on, if that can be measured.
  * Without a module, label: "device", with scalar 1, if the times are a device's; "waiting" (for data: from the end of a
- * step, or of a backward pass, to the next forward that trains), "forward", "backward" (with the loss), "optimizer",
+ * step, or of a backward pass, to the next forward that trains; after a backward pass on average no longer than before
+ * the step's first forward, and the rest is "other"), "forward", "backward" (with the loss), "optimizer",
  * "other", "loupe" (Loupe's own work); then "step", their sum.
  * With a module, label: "forward" and "backward", the time of the module itself, without those inside it; then "calls",
  * whose scalar is how often it ran in the step. Only training steps count. */
