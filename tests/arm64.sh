@@ -66,7 +66,8 @@ END
 export CMAKE_TOOLCHAIN_FILE=$build/toolchain.cmake CMAKE_PREFIX_PATH=$debian/usr QEMU_LD_PREFIX=$debian
 export PKG_CONFIG_SYSROOT_DIR=$debian PKG_CONFIG_LIBDIR=$debian$libraries/pkgconfig:$debian/usr/share/pkgconfig
 tests/abi/host/frozen.sh --compile aarch64-linux-gnu-gcc tests/abi/1.0/aarch64 qemu-aarch64-static -L /usr/aarch64-linux-gnu
-tests/run.sh --only "$folders" --build "$build/tests" -- "${@:2}"
+# The emulator is slow.
+tests/run.sh --only "$folders" --build "$build/tests" -- --timeout 1200 "${@:2}"
 
 # Run the plugins that were built for AArch64 with the headers of 1.0 in this host.
 cmake --build "$build/tests" --parallel "$(default_jobs)" --target frozen_tests loupe loupe_run digits_plain
