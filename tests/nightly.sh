@@ -6,7 +6,7 @@
 #
 # part         | minutes             | content
 # addresses    | 88                  | all tests by day under AddressSanitizer and UndefinedBehaviorSanitizer
-# threads      | not measured        | the tests of threads and ranks under ThreadSanitizer, ten times
+# threads      | 38                  | the tests of threads and ranks under ThreadSanitizer, ten times
 # slow         | 18                  | the tests with the label `nightly`: all browser tests (report_browser, view_browser),
 #              |                     | Python's reader with pandas and mypy, TensorBoard and trackers by pip, every new plugin,
 #              |                     | every way to build Loupe in a project, each header compiled by the other compiler,
