@@ -326,7 +326,7 @@ void judge_zeros(const Judge& judge, const Situation& situation) {
   if (model.had_gradient || ++model.zero_steps < enough) return;
   judge.tell({.module = model.root, .value = 0, .place = 1},
              sentence("all gradients of ", whose(model), " were exactly 0 in each of the ", model.zero_steps,
-                      model.had_gaps ? " measured" : "", " steps so far, so it learns nothing"),
+                      model.had_gaps ? " measured steps so far" : " steps so far, so it learns nothing"),
              "check that its part of the loss is not multiplied by 0, such as by 1 / 2 of whole numbers, and that its "
              "output is used");
 }
