@@ -217,10 +217,11 @@ void judge_effect(const Judge& judge, const Situation& situation) {
   const Reach reach = reach_of(model);
   const bool moves = sums.weights.changed > 0 || sums.others.changed > 0;  // an optimizer may clear gradients itself
   if (situation.optimizer != nullptr && !moves && reach.with_gradient == 0 && reach.lost > 0) {
-    return judge.tell({.module = model.root, .value = 0},
-                      sentence("the step changed nothing in ", whose(model), ": the backward pass gave ", reach.lost,
-                               " of ", reach.stepped, " parameters a gradient, and none had one at the step"),
-                      std::string(cleared_too_early) + "gone when the step was taken");
+    return judge.tell(
+        {.module = model.root, .value = 0},
+        sentence("the step changed nothing in ", whose(model), ": the backward pass made gradients, and none of ",
+                 reach.stepped, " parameters had one at the step"),
+        std::string(cleared_too_early) + "gone when the step was taken");
   }
   const bool has_weights = sums.weights.with_gradient > 0;
   const std::size_t with_gradient = sums.deciding().with_gradient;
