@@ -25,7 +25,7 @@
 # libtorch     | 17                  | a LibTorch between the oldest and the newest
 # debian13     | 16                  | the tests in a bare Debian 13
 # demo         | 9 in a bare Debian  | the commands of README.md, in an empty folder
-# packages     | not measured        | Debian packages on Debian 12 and 13, as root
+# packages     | 28 for Debian 13    | Debian packages on Debian 12 and 13, as root
 # arm64        | 34                  | the tests on AArch64, emulated
 # instructions | 18                  | the instructions that watching adds, compared with the last release
 set -euo pipefail
