@@ -214,9 +214,9 @@ void judge_effect(const Judge& judge, const Situation& situation) {
   if (!has_rate(situation.optimizer)) return;  // zero_learning_rate reports that
   // A bias that begins at 0 moves with any update, so weights decide if there are any.
   const StepSums& sums = model.step.sums;
-  const Reach reach = reach_of(model);
   const bool moves = sums.weights.changed > 0 || sums.others.changed > 0;  // an optimizer may clear gradients itself
-  if (situation.optimizer != nullptr && !moves && reach.with_gradient == 0 && reach.lost > 0) {
+  const Reach reach = moves ? Reach{} : reach_of(model);
+  if (situation.optimizer != nullptr && reach.with_gradient == 0 && reach.lost > 0) {
     return judge.tell(
         {.module = model.root, .value = 0},
         sentence("the step changed nothing in ", whose(model), ": the backward pass made gradients, and none of ",
@@ -262,9 +262,9 @@ void judge_reach(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   // If the trainer reports a step by hand, its gradients may already be cleared.
   const bool by_hand = situation.optimizer == nullptr;
-  const Reach reach = reach_of(model);
   const bool moves = model.step.sums.weights.changed > 0 || model.step.sums.others.changed > 0;
-  const bool may_reach = reach.with_gradient > 0 || reach.lost > 0 || moves || (by_hand && model.step.added_up);
+  const Reach reach = moves ? Reach{} : reach_of(model);
+  const bool may_reach = reach.with_gradient > 0 || reach.lost > 0 || (by_hand && model.step.added_up);
   // The first step may come before the first backward pass.
   model.unreached_steps = reach.stepped == 0 || may_reach ? 0 : model.unreached_steps + 1;
   if (model.unreached_steps < steps_enough) return;
